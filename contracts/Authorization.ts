@@ -1,0 +1,174 @@
+/**
+ * Who may call what: roles between objects, grants at the edges.
+ *
+ * Invariants
+ * - Z1 An object refuses a call whose headers name no role, or a role the operation does not admit.
+ * - Z2 A role speaks for one owner (and thread) only: its own; the headers are set by our code from
+ *   what the caller is, never from a payload.
+ * - Z3 An edge refuses what the grants do not name before it calls an object.
+ */
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import type { Headers } from "effect/http"
+import { Rpc, RpcMiddleware } from "effect/rpc"
+import { OperationDenied, Unauthenticated } from "./Errors.ts"
+import { OwnerId, Principal, ThreadId } from "./Identifiers.ts"
+
+/** The caller of an object, as its headers say and the middleware has checked. */
+export type Caller =
+  | { readonly _tag: "Owner"; readonly ownerId: OwnerId }
+  | { readonly _tag: "Thread"; readonly ownerId: OwnerId; readonly threadId: ThreadId }
+  | { readonly _tag: "Principal"; readonly principal: Principal }
+
+export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(
+  "heddle/contracts/CurrentCaller",
+) {}
+
+export type Role = Caller["_tag"]
+
+/** The one role an operation admits; a call of any other is `OperationDenied`. */
+export const AllowedRole = Context.Reference<Role | undefined>("heddle/contracts/AllowedRole", {
+  defaultValue: () => undefined,
+})
+
+const roleHeader = "heddle-role"
+const ownerHeader = "heddle-owner"
+const threadHeader = "heddle-thread"
+const principalHeader = "heddle-principal"
+
+/** The headers that carry a caller between objects. */
+export const callerHeaders = (caller: Caller): Record<string, string> => {
+  switch (caller._tag) {
+    case "Owner":
+      return { [roleHeader]: "Owner", [ownerHeader]: caller.ownerId }
+    case "Thread":
+      return {
+        [roleHeader]: "Thread",
+        [ownerHeader]: caller.ownerId,
+        [threadHeader]: caller.threadId,
+      }
+    case "Principal":
+      return { [roleHeader]: "Principal", [principalHeader]: caller.principal }
+  }
+}
+
+const decodeOwnerId = Schema.decodeUnknownOption(OwnerId)
+const decodeThreadId = Schema.decodeUnknownOption(ThreadId)
+const decodePrincipal = Schema.decodeUnknownOption(Principal)
+
+/** Reads a caller back; none when the headers are missing or malformed. */
+export const callerOf = (headers: Headers.Headers): Option.Option<Caller> => {
+  switch (headers[roleHeader]) {
+    case "Owner":
+      return Option.map(decodeOwnerId(headers[ownerHeader]), (ownerId) => ({
+        _tag: "Owner",
+        ownerId,
+      }))
+    case "Thread":
+      return Option.map(
+        Option.all([decodeOwnerId(headers[ownerHeader]), decodeThreadId(headers[threadHeader])]),
+        ([ownerId, threadId]) => ({ _tag: "Thread", ownerId, threadId }),
+      )
+    case "Principal":
+      return Option.map(decodePrincipal(headers[principalHeader]), (principal) => ({
+        _tag: "Principal",
+        principal,
+      }))
+    default:
+      return Option.none()
+  }
+}
+
+/** Runs before every handler of an object and provides `CurrentCaller`. */
+export class CallerMiddleware extends RpcMiddleware.Service<
+  CallerMiddleware,
+  { provides: CurrentCaller }
+>()("heddle/contracts/CallerMiddleware", { error: OperationDenied }) {}
+
+const payloadOwner = (payload: unknown): unknown =>
+  typeof payload === "object" && payload !== null && "ownerId" in payload
+    ? payload.ownerId
+    : undefined
+
+/** The server side of `CallerMiddleware`: the same rule in every object. */
+export const callerMiddlewareLayer: Layer.Layer<CallerMiddleware> = Layer.succeed(
+  CallerMiddleware,
+  (effect, { rpc, headers, payload }) => {
+    const denied = Effect.fail(new OperationDenied({ operation: rpc._tag }))
+    const allowed = Context.get(rpc.annotations, AllowedRole)
+    return Option.match(callerOf(headers), {
+      onNone: () => denied, // Z1
+      onSome: (caller) => {
+        if (caller._tag !== allowed) return denied // Z1
+        if (caller._tag !== "Principal" && caller.ownerId !== payloadOwner(payload)) return denied // Z2
+        return Effect.provideService(effect, CurrentCaller, caller)
+      },
+    })
+  },
+)
+
+/** Marks an operation with the role it admits. */
+export const admits =
+  (role: Role) =>
+  <R extends Rpc.Any>(rpc: R): R =>
+    (rpc as unknown as Rpc.AnyWithProps & { annotate: (key: unknown, value: unknown) => R }).annotate(
+      AllowedRole,
+      role,
+    )
+
+/**
+ * What an identity may touch. Patterns are literal but for `*`, which stands for any characters.
+ * An empty list grants nothing.
+ */
+export const Grants = Schema.Struct({
+  principal: Principal,
+  /** Patterns of owner ids. */
+  owners: Schema.Array(Schema.String.check(Schema.isMaxLength(256))),
+  /** Patterns of thread ids; absent grants every thread of the owners. */
+  threads: Schema.optionalKey(Schema.Array(Schema.String.check(Schema.isMaxLength(256)))),
+  /** Names of `HeddleRpc` operations; absent grants every operation. */
+  operations: Schema.optionalKey(Schema.Array(Schema.String.check(Schema.isMaxLength(64)))),
+})
+export type Grants = typeof Grants.Type
+
+const matches = (pattern: string, text: string): boolean => {
+  const [head = "", ...rest] = pattern.split("*")
+  if (rest.length === 0) return pattern === text
+  if (!text.startsWith(head)) return false
+  const last = rest.pop() ?? ""
+  let from = head.length
+  for (const part of rest) {
+    const at = text.indexOf(part, from)
+    if (at < 0) return false
+    from = at + part.length
+  }
+  return text.length - last.length >= from && text.endsWith(last)
+}
+
+/** What a public call asks for. Calls that name no thread need a grant for all threads. */
+export interface Asked {
+  readonly operation: string
+  readonly ownerId: string
+  readonly threadId?: string | undefined
+}
+
+/** Whether the grants name it. Pure. */
+export const grantsAllow = (grants: Grants, asked: Asked): boolean => // Z3
+  grants.owners.some((pattern) => matches(pattern, asked.ownerId)) &&
+  (grants.operations === undefined || grants.operations.includes(asked.operation)) &&
+  (grants.threads === undefined ||
+    grants.threads.some((pattern) =>
+      asked.threadId === undefined ? pattern === "*" : matches(pattern, asked.threadId),
+    ))
+
+/** The identity behind a public call, as the edge verified it. */
+export class CurrentGrants extends Context.Service<CurrentGrants, Grants>()(
+  "heddle/contracts/CurrentGrants",
+) {}
+
+/** Runs before every public handler: verifies the identity and its grants, or refuses. */
+export class EdgeMiddleware extends RpcMiddleware.Service<
+  EdgeMiddleware,
+  { provides: CurrentGrants }
+>()("heddle/contracts/EdgeMiddleware", {
+  error: Schema.Union([Unauthenticated, OperationDenied]),
+}) {}

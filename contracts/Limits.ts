@@ -1,0 +1,116 @@
+/**
+ * Every number of the product: one value, documented defaults, overridable field by field.
+ *
+ * Tests shorten them; no test waits for a default. Units are in the names. Fields that a caller can
+ * exceed carry the name that `AdmissionLimitExceeded.limit` reports.
+ */
+import { Context } from "effect"
+
+const KiB = 1024
+const MiB = 1024 * KiB
+const second = 1_000
+const minute = 60 * second
+
+export const defaultLimits = {
+  // Sizes. A SQLite row holds 2 MB; a hard cap of 1 MiB leaves room for the columns beside it.
+  inputBytes: 256 * KiB,
+  outputBytes: 256 * KiB,
+  stepResultBytes: 256 * KiB,
+  recordBytes: 256 * KiB,
+  runRecords: 10_000,
+  runBytes: 64 * MiB,
+  jsonNesting: 64,
+  titleCharacters: 256,
+  failureTagCharacters: 256,
+  failureMessageBytes: 16 * KiB,
+
+  // Admission.
+  queuedPerThread: 256,
+  nonterminalPerOwner: 100_000,
+  mutationsPerLane: 32,
+  mutationBytesPerOwner: 32 * MiB,
+  /** 9 GB of the platform's 10. */
+  databaseBytes: 9_000_000_000,
+  /** Refused generations a thread remembers, so that a platform replay stays refused. */
+  refusedGenerations: 64,
+
+  // Pages and waits.
+  historyRecords: 1_024,
+  historyBytes: 1 * MiB,
+  pageThreads: 256,
+  waitMillis: 5 * minute,
+  heartbeatMillis: 15 * second,
+  observerBuffer: 1_024,
+
+  // Mutations (the gate).
+  coverMillis: 5 * second,
+  mutationMillis: 30 * second,
+
+  // The alarm.
+  alarmGraceMillis: 60 * second,
+  alarmFallbackMillis: 30 * second,
+
+  // The pass.
+  passRetryMillis: 50,
+  passRetryMaxMillis: 60 * second,
+  passYieldMillis: 10 * minute,
+  passCeilingMillis: 14 * minute,
+  passCalls: 800,
+  letGoMillis: 1 * second,
+  closeMillis: 5 * second,
+  /** After this many unfinished passes a pass runs with one slot. */
+  unfinishedPassesBeforeOneSlot: 3,
+  dispatchSlots: 16,
+  visitSlots: 8,
+  recoverySlots: 4,
+  runningPerOwner: 1_000,
+  visitMillis: 2 * second,
+  /** How long the owner waits for `processHead` beyond the attention time. */
+  dispatchGraceMillis: 5 * second,
+  recoverMillis: 30 * second,
+
+  // A turn.
+  headsPerTurn: 8,
+  sliceMillis: 100,
+  attentionMillis: 100,
+  watchMillis: 30 * second,
+  watchMaxMillis: 2 * minute,
+
+  // Backoff of a lane.
+  laneBackoffMillis: 100,
+  laneBackoffMaxMillis: 5 * second,
+  transportBackoffMaxMillis: 60 * second,
+  unchangedBeforeStall: 8,
+  stallMillis: 1 * minute,
+  stallMaxMillis: 60 * minute,
+  bindingWaitMillis: 5 * second,
+  bindingWaitMaxMillis: 60 * second,
+  bindingReportMillis: 15 * minute,
+  /** How many rows one bounded sweep of a block may touch. */
+  promotionBatch: 256,
+
+  // An attempt.
+  attemptYieldMillis: 10 * minute,
+  attemptCeilingMillis: 14 * minute,
+  attemptsExhausted: 8,
+  attemptsLost: 16,
+  lostBackoffMillis: 1 * second,
+  lostBackoffMaxMillis: 5 * minute,
+  stepTimeoutMillis: 5 * minute,
+  /** A declared retry delay above this ends the attempt as ready with `dueAt`. */
+  retryInMemoryMillis: 1 * second,
+} as const
+
+/** The numbers one deployment runs with. */
+export type Limits = { readonly [K in keyof typeof defaultLimits]: number }
+
+/** Overrides merged over the defaults. */
+export const makeLimits = (overrides: Partial<Limits> = {}): Limits => ({
+  ...defaultLimits,
+  ...overrides,
+})
+
+/** The limits in force; the defaults unless a layer says otherwise. */
+export const CurrentLimits = Context.Reference<Limits>("heddle/contracts/Limits", {
+  defaultValue: () => defaultLimits,
+})

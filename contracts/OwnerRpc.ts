@@ -1,0 +1,86 @@
+/**
+ * `OwnerRpc`: what an owner object serves. Every mutation of any of its threads goes through it.
+ */
+import { Schema } from "effect"
+import { Rpc, RpcGroup } from "effect/rpc"
+import { admits, CallerMiddleware } from "./Authorization.ts"
+import { CommonErrors } from "./Errors.ts"
+import { Count, OwnerId, ThreadId } from "./Identifiers.ts"
+import { LaneReport } from "./LaneReport.ts"
+import { LaneStatus, MaintenancePassReport, MaintenanceStatus, ThreadPage } from "./Maintenance.ts"
+import { Receipt, SubmitFields } from "./Submission.ts"
+import { AdmissionRefusal } from "./ThreadRpc.ts"
+
+const Address = { ownerId: OwnerId, threadId: ThreadId }
+const Common = Schema.Union(CommonErrors)
+
+/** All that a submit can answer besides a receipt. */
+export const SubmitErrors = Schema.Union([...CommonErrors, ...AdmissionRefusal.members])
+
+const submit = Rpc.make("submit", {
+  payload: SubmitFields,
+  success: Receipt,
+  error: SubmitErrors,
+}).pipe(admits("Principal"))
+
+/** A hint from a thread: guarded by its revision, not enrolled, may be lost. */
+const report = Rpc.make("report", {
+  payload: { ...Address, report: LaneReport },
+  success: Schema.Void,
+  error: Common,
+}).pipe(admits("Thread"))
+
+/** Ends the stall and the backoff of a lane and has it visited. Clears no fault. */
+const wake = Rpc.make("wake", {
+  payload: Address,
+  success: LaneStatus,
+  error: Common,
+}).pipe(admits("Principal"))
+
+const laneStatus = Rpc.make("laneStatus", {
+  payload: Address,
+  success: LaneStatus,
+  error: Common,
+}).pipe(admits("Principal"))
+
+const maintenanceStatus = Rpc.make("maintenanceStatus", {
+  payload: { ownerId: OwnerId },
+  success: MaintenanceStatus,
+  error: Common,
+}).pipe(admits("Principal"))
+
+export const RunMaintenanceReply = Schema.Union([
+  Schema.TaggedStruct("Finished", { pass: MaintenancePassReport }),
+  /** No pass ended within the time; the alarm is armed. */
+  Schema.TaggedStruct("Pending", {}),
+])
+export type RunMaintenanceReply = typeof RunMaintenanceReply.Type
+
+/** Arms the alarm and waits for a pass; it never runs one in its own request. */
+const runMaintenance = Rpc.make("runMaintenance", {
+  payload: { ownerId: OwnerId, timeoutMillis: Schema.optionalKey(Count) },
+  success: RunMaintenanceReply,
+  error: Common,
+}).pipe(admits("Principal"))
+
+export const ListThreadsFields = {
+  ownerId: OwnerId,
+  after: Schema.optionalKey(ThreadId),
+  limit: Schema.optionalKey(Count),
+}
+
+const listThreads = Rpc.make("listThreads", {
+  payload: ListThreadsFields,
+  success: ThreadPage,
+  error: Common,
+}).pipe(admits("Principal"))
+
+export class OwnerRpc extends RpcGroup.make(
+  submit,
+  report,
+  wake,
+  laneStatus,
+  maintenanceStatus,
+  runMaintenance,
+  listThreads,
+).middleware(CallerMiddleware) {}

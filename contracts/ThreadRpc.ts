@@ -1,0 +1,171 @@
+/**
+ * `ThreadRpc`: what a thread actor serves. Its owner calls the mutations and turns; the edge calls
+ * the reads directly, so that readers never load the owner.
+ *
+ * A mutation always succeeds on the wire with `{ report, result }`: a refusal is data of the reply,
+ * so that the owner learns the thread's state from a refusal too. Only what stopped the call before
+ * the thread could look at itself (`CommonErrors`) is an error of the call.
+ */
+import { Schema } from "effect"
+import { Rpc, RpcGroup } from "effect/rpc"
+import { admits, CallerMiddleware } from "./Authorization.ts"
+import {
+  AdmissionLimitExceeded,
+  AgentNotRegistered,
+  CommonErrors,
+  IdempotencyConflict,
+  InvalidInput,
+  StorageFull,
+  SubmissionNotFound,
+  ThreadUnreadable,
+  Unavailable,
+} from "./Errors.ts"
+import { AgentId, Count, Generation, Millis, OwnerId, Principal, SubmissionId, ThreadId } from "./Identifiers.ts"
+import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
+import { LaneReport } from "./LaneReport.ts"
+import { openUnion } from "./Open.ts"
+import { RecoveryReport } from "./Recovery.ts"
+import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
+import { Outcome, Receipt, SubmitFields } from "./Submission.ts"
+
+const Address = { ownerId: OwnerId, threadId: ThreadId }
+const Common = Schema.Union(CommonErrors)
+const ReadErrors = Schema.Union([...CommonErrors, SubmissionNotFound, ThreadUnreadable])
+
+/** `{ report, result }`: the thread's state after the call, and the call's own exit as data. */
+export const threadReply = <A extends Schema.Top, E extends Schema.Top>(success: A, failure: E) =>
+  Schema.Struct({
+    report: LaneReport,
+    result: Schema.Union([
+      Schema.TaggedStruct("Success", { value: success }),
+      Schema.TaggedStruct("Failure", { error: failure }),
+    ]),
+  })
+
+/** What refuses an admission. `Unavailable` is the fence: send once more with a new generation. */
+export const AdmissionRefusal = Schema.Union([
+  InvalidInput,
+  AgentNotRegistered,
+  IdempotencyConflict,
+  AdmissionLimitExceeded,
+  StorageFull,
+  Unavailable,
+])
+export type AdmissionRefusal = typeof AdmissionRefusal.Type
+
+/** What one head of a turn came to. */
+export const HeadAnswer = openUnion([
+  Schema.TaggedStruct("Settled", { submissionId: SubmissionId, outcome: Outcome }),
+  Schema.TaggedStruct("Suspended", { submissionId: SubmissionId }),
+  Schema.TaggedStruct("Unknown", { submissionId: SubmissionId }),
+  /** It handed back at its yield time and is ready again. */
+  Schema.TaggedStruct("Yielded", { submissionId: SubmissionId }),
+  /** A declared retry waits until `dueAt`. */
+  Schema.TaggedStruct("Retrying", { submissionId: SubmissionId, dueAt: Millis }),
+  /** The attempt goes on after the attention time; its end is pushed as a report. */
+  Schema.TaggedStruct("Running", { submissionId: SubmissionId }),
+  /** The head is running without a live attempt: `recover` first. */
+  Schema.TaggedStruct("NeedsRecovery", { submissionId: SubmissionId }),
+  Schema.TaggedStruct("Paused", {}),
+  /** The agent of the head, or a step named by `name`, is not in this deployment. */
+  Schema.TaggedStruct("BindingUnavailable", {
+    submissionId: SubmissionId,
+    agent: AgentId,
+    name: Schema.optionalKey(Schema.String),
+  }),
+])
+export type HeadAnswer = typeof HeadAnswer.Type
+
+const admit = Rpc.make("admit", {
+  payload: {
+    ...SubmitFields,
+    principal: Principal,
+    generation: Generation,
+    /** The owner's clock; from then on the thread's clock is at least that. */
+    now: Millis,
+  },
+  success: threadReply(Receipt, AdmissionRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** One bounded local read. With `fence` it is a fenced visit: the thread stores it, a mutation. */
+const inspect = Rpc.make("inspect", {
+  payload: { ...Address, now: Millis, fence: Schema.optionalKey(Generation) },
+  success: threadReply(Schema.Void, Schema.Never),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** Classifies and repairs the nonterminal submissions. Never runs a handler. */
+const recover = Rpc.make("recover", {
+  payload: { ...Address, now: Millis },
+  success: threadReply(Schema.Array(RecoveryReport), ThreadUnreadable),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** One turn: the head, and while the slice lasts the ready heads behind it. */
+const processHead = Rpc.make("processHead", {
+  payload: {
+    ...Address,
+    now: Millis,
+    /** No claim starts at or after it. */
+    yieldAt: Millis,
+    maxHeads: Count,
+    sliceMillis: Count,
+    attentionMillis: Count,
+    /** The last call ended without an answer: flush the strike before running anything. */
+    suspect: Schema.Boolean,
+  },
+  success: threadReply(Schema.Array(HeadAnswer), ThreadUnreadable),
+  error: Common,
+}).pipe(admits("Owner"))
+
+const status = Rpc.make("status", {
+  payload: { ...Address, submissionId: SubmissionId },
+  success: SubmissionStatus,
+  error: ReadErrors,
+}).pipe(admits("Principal"))
+
+/** `after` pages forwards from a sequence, `before` backwards; neither starts at the beginning. */
+export const HistoryFields = {
+  ...Address,
+  after: Schema.optionalKey(Count),
+  before: Schema.optionalKey(Count),
+  limit: Schema.optionalKey(Count),
+}
+
+const history = Rpc.make("history", {
+  payload: HistoryFields,
+  success: HistoryPage,
+  error: ReadErrors,
+}).pipe(admits("Principal"))
+
+const observe = Rpc.make("observe", {
+  payload: { ...Address, after: Schema.optionalKey(Count) },
+  success: ObserveFrame,
+  error: ReadErrors,
+  stream: true,
+}).pipe(admits("Principal"))
+
+const awaitSettlement = Rpc.make("awaitSettlement", {
+  payload: { ...Address, submissionId: SubmissionId, timeoutMillis: Schema.optionalKey(Count) },
+  success: AwaitSettlementReply,
+  error: ReadErrors,
+}).pipe(admits("Principal"))
+
+const readState = Rpc.make("readState", {
+  payload: Address,
+  success: ThreadState,
+  error: ReadErrors,
+}).pipe(admits("Principal"))
+
+export class ThreadRpc extends RpcGroup.make(
+  admit,
+  inspect,
+  recover,
+  processHead,
+  status,
+  history,
+  observe,
+  awaitSettlement,
+  readState,
+).middleware(CallerMiddleware) {}

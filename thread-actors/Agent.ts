@@ -1,0 +1,151 @@
+/**
+ * Agents: what users write. A definition (name and schemas) is data that callers may import; its
+ * handler is code that runs in a thread.
+ *
+ * Every operation of a run that has an effect, or reads something that can change, has a name that is
+ * unique in the run. Its outcome is a record, and is given again, without running, on re-entry.
+ */
+import { type Duration, type Effect, type Option, Schema, type Scope } from "effect"
+import { AgentId } from "../contracts/Identifiers.ts"
+import type { OwnerId, Principal, SubmissionId, AttemptId, ThreadId } from "../contracts/Identifiers.ts"
+
+/** The body of a step failed and declared no error schema: what was recorded of it. */
+export class StepFailed extends Schema.TaggedError<StepFailed>()("StepFailed", {
+  step: Schema.String,
+  /** The `_tag` of the failure, or `Error`. */
+  tag: Schema.String,
+  message: Schema.String,
+}) {}
+
+/** The body of a step did not end in time. Recorded: a later attempt sees it again. */
+export class StepTimedOut extends Schema.TaggedError<StepTimedOut>()("StepTimedOut", {
+  step: Schema.String,
+  timeoutMillis: Schema.Number,
+}) {}
+
+/** Tries again after a failure: `times` more tries, `delay` doubling (`factor`) up to `maxDelay`. */
+export interface RetryPolicy {
+  readonly times: number
+  /** Default 100 ms. A delay above 1 s ends the attempt; the run goes on at its `dueAt`. */
+  readonly delay?: Duration.Input
+  /** Default 2. */
+  readonly factor?: number
+  /** Default 5 min. */
+  readonly maxDelay?: Duration.Input
+}
+
+export interface StepOptions {
+  readonly retry?: RetryPolicy
+  /** Default 5 min. A timeout is an outcome: recorded and raised again. */
+  readonly timeout?: Duration.Input
+}
+
+/** Anything JSON can say. */
+export type Json = Schema.Json
+
+/** A schema whose encoded form is JSON and that needs no services. */
+export type JsonCodec<A> = Schema.Codec<A, unknown, never, never>
+
+/** Facts of this run. Constant within an attempt. */
+export interface RunInfo {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  readonly submissionId: SubmissionId
+  readonly sequence: number
+  readonly attemptId: AttemptId
+  /** Counts the attempts of this submission, from 1. */
+  readonly attempt: number
+  readonly principal: Principal
+  readonly acceptedAt: number
+  /** After it, the attempt ends at its next fact and goes on in another. Epoch milliseconds. */
+  readonly yieldAt: number
+}
+
+/** What a handler does durably. `State` is the agent's thread state. */
+export interface Run<State = never> {
+  readonly info: RunInfo
+  /**
+   * Runs `body` at least once and records its outcome exactly once. With `error`, a typed failure
+   * after its retries is recorded and raised as such; without, as `StepFailed`. Defects and
+   * interruptions record nothing.
+   */
+  readonly step: {
+    <A, E, EB extends E, R>(
+      name: string,
+      schema: JsonCodec<A>,
+      body: Effect.Effect<A, EB, R>,
+      options: StepOptions & { readonly error: JsonCodec<E> },
+    ): Effect.Effect<A, E | StepTimedOut, R>
+    <A, EB, R>(
+      name: string,
+      schema: JsonCodec<A>,
+      body: Effect.Effect<A, EB, R>,
+      options?: StepOptions,
+    ): Effect.Effect<A, [EB] extends [never] ? StepTimedOut : StepFailed | StepTimedOut, R>
+  }
+  /** The thread's typed value, shared by all its runs in their order. */
+  readonly state: {
+    /** None until it was first written. What was read is recorded. */
+    readonly read: (name: string) => Effect.Effect<Option.Option<State>>
+    /** Applies a pure function in the block that records it; gives the new value. */
+    readonly update: (
+      name: string,
+      change: (state: Option.Option<State>) => State,
+    ) => Effect.Effect<State>
+  }
+  /** A durable record for observers; no outcome depends on it. */
+  readonly progress: (name: string, data: Json) => Effect.Effect<void>
+  /** To present observers only; writes nothing and may be lost. */
+  readonly emit: (chunk: Json) => Effect.Effect<void>
+  /** The time, drawn once: epoch milliseconds. */
+  readonly now: (name: string) => Effect.Effect<number>
+  /** A number in [0, 1), drawn once. */
+  readonly random: (name: string) => Effect.Effect<number>
+}
+
+export interface AgentOptions<In, Out, Err, State> {
+  readonly input: JsonCodec<In>
+  readonly output: JsonCodec<Out>
+  /** Typed failures of the handler; they settle the submission `failed` with their `_tag`. */
+  readonly error?: JsonCodec<Err>
+  /** The thread's typed value. Agents of one deployment that share threads share its schema. */
+  readonly state?: JsonCodec<State>
+  /** Tries the whole run again after a typed failure or a defect; its recorded steps stay. */
+  readonly retry?: RetryPolicy
+}
+
+/** A handler with its agent: what a deployment registers. `R` are the services it needs. */
+export interface AgentLive<out R> {
+  readonly agent: Agent<any, any, any, any>
+  readonly handle: (
+    input: any,
+    run: Run<any>,
+  ) => Effect.Effect<any, any, R | Scope.Scope>
+}
+
+export interface Agent<In, Out, Err, State> extends AgentOptions<In, Out, Err, State> {
+  readonly name: AgentId
+  /** Gives the agent its code. The per-attempt `Scope` closes when the attempt ends. */
+  readonly handler: <R>(
+    handle: (
+      input: In,
+      run: Run<State>,
+    ) => Effect.Effect<Out, Err | StepFailed | StepTimedOut, R>,
+  ) => AgentLive<Exclude<R, Scope.Scope>>
+}
+
+/** Defines an agent. Throws at once on a name that is no `AgentId`. */
+export const make = <In, Out, Err = never, State = never>(
+  name: string,
+  options: AgentOptions<In, Out, Err, State>,
+): Agent<In, Out, Err, State> => {
+  const agent: Agent<In, Out, Err, State> = {
+    ...options,
+    name: AgentId.make(name),
+    handler: (handle) => ({ agent, handle }) as AgentLive<never>,
+  }
+  return agent
+}
+
+/** The agents of one deployment by name. */
+export type Agents = ReadonlyMap<AgentId, AgentLive<never>>
