@@ -1,0 +1,27 @@
+/**
+ * Two test projects: `unit` runs in Node, `workerd` inside the real runtime with real Durable
+ * Objects. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
+ */
+import { cloudflareTest } from "@cloudflare/vitest-plugin"
+import { defineConfig } from "vitest/config"
+
+process.env["WRANGLER_SEND_METRICS"] ??= "false"
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: { name: "unit", include: ["test/unit/**/*.test.ts"], environment: "node" },
+      },
+      {
+        plugins: [cloudflareTest({ wrangler: { configPath: "./test/workerd/wrangler.toml" } })],
+        test: {
+          name: "workerd",
+          include: ["test/workerd/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
+  },
+})
