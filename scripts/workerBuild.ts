@@ -1,0 +1,89 @@
+/**
+ * Builds the Worker of a wrangler configuration once, so that workerd can be started, killed and
+ * started again within a fraction of a second.
+ *
+ * wrangler bundles it exactly as a deploy would (`deploy --dry-run`), and tells the configuration;
+ * nothing here knows esbuild. No account and no network are needed.
+ */
+import { spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { basename, dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const repositoryRoot = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** A bundled Worker with what workerd must know about it. */
+export interface WorkerBuild {
+  /** The text of the one ES module. */
+  readonly module: string
+  /** Of the module's text: what the platform's version id is for a deploy. */
+  readonly version: string
+  readonly compatibilityDate: string
+  readonly compatibilityFlags: ReadonlyArray<string>
+  readonly objects: ReadonlyArray<{ readonly binding: string; readonly className: string }>
+  /** The name of the binding that tells the version, if the Worker asks for one. */
+  readonly versionBinding: string | undefined
+  readonly vars: Readonly<Record<string, string>>
+}
+
+const require = createRequire(import.meta.url)
+
+const quiet = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true", NO_COLOR: "1" }
+
+const runWrangler = (args: ReadonlyArray<string>): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const cli = join(dirname(require.resolve("wrangler/package.json")), "bin", "wrangler.js")
+    const child = spawn(process.execPath, [cli, ...args], { cwd: repositoryRoot, env: quiet })
+    const output: Array<Buffer> = []
+    child.stdout.on("data", (chunk: Buffer) => output.push(chunk))
+    child.stderr.on("data", (chunk: Buffer) => output.push(chunk))
+    child.once("error", reject)
+    child.once("close", (code) =>
+      code === 0
+        ? resolve()
+        : reject(new Error(`The Worker does not build:\n${Buffer.concat(output).toString()}`)),
+    )
+  })
+
+const textVars = (vars: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(vars).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  )
+
+/** Bundles the Worker of a `wrangler.toml`; the one at the root unless another is named. */
+export const buildWorker = async (
+  configPath = join(repositoryRoot, "wrangler.toml"),
+): Promise<WorkerBuild> => {
+  process.env["WRANGLER_SEND_METRICS"] = "false"
+  const outdir = await mkdtemp(join(tmpdir(), "heddle-build-"))
+  try {
+    await runWrangler(["deploy", "--dry-run", "--outdir", outdir, "--config", configPath])
+    const { unstable_readConfig } = await import("wrangler")
+    const config = unstable_readConfig({ config: configPath })
+    if (config.main === undefined || config.compatibility_date === undefined) {
+      throw new Error(`${configPath} names no main module or no compatibility date`)
+    }
+    const entry = basename(config.main).replace(/\.[^.]+$/, ".js")
+    const module = await readFile(join(outdir, entry), "utf8")
+    return {
+      module,
+      version: createHash("sha256").update(module).digest("hex").slice(0, 32),
+      compatibilityDate: config.compatibility_date,
+      compatibilityFlags: config.compatibility_flags,
+      objects: config.durable_objects.bindings.map((object) => ({
+        binding: object.name,
+        className: object.class_name,
+      })),
+      versionBinding: config.version_metadata?.binding,
+      vars: textVars(config.vars),
+    }
+  } finally {
+    await rm(outdir, { recursive: true, force: true })
+  }
+}
