@@ -3,9 +3,15 @@
  * Its alarm is a value that the test reads and fires; nothing here starts a timer for it.
  */
 import { randomBytes } from "node:crypto"
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { ObjectHost } from "./ObjectHost.ts"
-import { checkBindings, type ObjectStorage, type SqlRow, type SqlValue } from "./ObjectStorage.ts"
+import {
+  checkBindings,
+  makeTransaction,
+  type ObjectStorage,
+  type SqlRow,
+  type SqlValue,
+} from "./ObjectStorage.ts"
 import { makeUuidGenerator } from "./Uuid.ts"
 
 export interface NodeStorage extends ObjectStorage {
@@ -22,7 +28,6 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
   const statements = new Map<string, StatementSync>()
   const counts = { read: 0, written: 0, alarmWrites: 0 }
   let alarmAt: number | null = null
-  let open = false
   const prepare = (text: string): StatementSync => {
     let statement = statements.get(text)
     if (statement === undefined) {
@@ -33,7 +38,7 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
   }
   const all = (text: string, bindings: ReadonlyArray<SqlValue>): Array<SqlRow> => {
     checkBindings(bindings)
-    const rows = prepare(text).all(...(bindings as Array<SQLInputValue>)) as Array<SqlRow>
+    const rows = prepare(text).all(...bindings) as Array<SqlRow>
     counts.read += rows.length
     return rows
   }
@@ -43,8 +48,7 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
         all(text, bindings) as unknown as ReadonlyArray<Row>,
       run: (text, ...bindings) => {
         checkBindings(bindings)
-        const changes = prepare(text).run(...(bindings as Array<SQLInputValue>)).changes
-        counts.written += Number(changes)
+        counts.written += Number(prepare(text).run(...bindings).changes)
       },
     },
     alarm: {
@@ -58,10 +62,8 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
         alarmAt = null
       },
     },
-    transaction: (block) => {
-      if (open) throw new Error("a durable transition is one transaction: do not nest them")
+    transaction: makeTransaction((block) => {
       const alarmBefore = alarmAt
-      open = true
       database.exec("BEGIN IMMEDIATE")
       try {
         const result = block()
@@ -71,10 +73,8 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
         alarmAt = alarmBefore
         database.exec("ROLLBACK")
         throw error
-      } finally {
-        open = false
       }
-    },
+    }),
     sync: () => Promise.resolve(),
     databaseBytes: () => {
       const page = prepare("PRAGMA page_size").get() as { page_size: number }

@@ -3,11 +3,16 @@
  *
  * Invariants
  * - S1 A `transaction` block is synchronous; it commits or rolls back as one, with any alarm write in
- *   it. A block that throws rolls back.
+ *   it. A block that throws rolls back. Transactions do not nest, and a block that answers a promise
+ *   is refused: what it would do later were outside.
  * - S2 A statement binds at most 100 parameters (the platform's bound); adapters refuse more.
+ * - S3 What is bound comes back as it was given, or is refused before it reaches the database: no
+ *   booleans (one platform stores the text `true`), no `undefined`, no bigints, only finite numbers
+ *   and no integer from 2^53 on. (A lone surrogate in a text becomes U+FFFD; admission refuses it.)
  */
 
-export type SqlValue = string | number | null | Uint8Array
+/** There are no bytes: platforms give them back as different types, and nothing here stores any. */
+export type SqlValue = string | number | null
 
 /** A row as SQLite gives it. Booleans are 0 and 1; integers stay exact below 2^53. */
 export type SqlRow = { readonly [column: string]: SqlValue }
@@ -50,8 +55,36 @@ export interface ObjectStorage {
 /** More parameters than the platform binds. */
 export const bindingsMax = 100
 
-/** Refuses a statement that the platform would refuse. */
+const isBindable = (value: unknown): value is SqlValue => {
+  if (typeof value === "string" || value === null) return true
+  if (typeof value !== "number" || !Number.isFinite(value)) return false
+  return !Number.isInteger(value) || Number.isSafeInteger(value)
+}
+
+/** Refuses a statement that the platform would refuse, or would store as something else. */
 export const checkBindings = (bindings: ReadonlyArray<SqlValue>): void => {
   if (bindings.length > bindingsMax) // S2
     throw new RangeError(`a statement binds ${bindings.length} parameters, at most ${bindingsMax}`)
+  for (const [index, value] of bindings.entries())
+    if (!isBindable(value)) // S3
+      throw new TypeError(`parameter ${index + 1} is ${typeof value} ${String(value)}: not storable`)
+}
+
+/** The checks of S1 around a platform's own transaction. */
+export const makeTransaction = (commit: <A>(block: () => A) => A): ObjectStorage["transaction"] => {
+  let open = false
+  return (block) => {
+    if (open) throw new Error("a durable transition is one transaction: do not nest them") // S1
+    open = true
+    try {
+      return commit(() => {
+        const answer = block()
+        if (answer instanceof Promise) // S1
+          throw new TypeError("a durable block answered a promise: it must be synchronous")
+        return answer
+      })
+    } finally {
+      open = false
+    }
+  }
 }

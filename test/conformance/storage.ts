@@ -34,6 +34,17 @@ const returnsAsGiven = (what: string, value: SqlValue): StorageFact => ({
   check: (storage) => expect(roundTrip(storage, value).body).toStrictEqual(value),
 })
 
+const refuses = (what: string, value: unknown): StorageFact => ({
+  title: `refuses ${what} before it reaches the database`,
+  check: (storage) => {
+    makeTable(storage)
+    const insert = () => storage.sql.run("INSERT INTO facts VALUES (1, ?)", value as SqlValue)
+    expect(insert).toThrow(TypeError)
+    expect(() => storage.sql.all("SELECT ? AS value", value as SqlValue)).toThrow(TypeError)
+    expect(count(storage)).toBe(0)
+  },
+})
+
 const placeholders = (length: number): string => Array.from({ length }, () => "?").join(" + ")
 
 const bindsAtMost100 = (length: number): StorageFact => ({
@@ -106,6 +117,37 @@ const transactions: ReadonlyArray<StorageFact> = [
   },
 ]
 
+const nesting: ReadonlyArray<StorageFact> = [
+  {
+    title: "refuses a transaction inside a transaction, and rolls the outer one back",
+    check: (storage) => {
+      makeTable(storage)
+      const nested = () =>
+        storage.transaction(() => {
+          storage.sql.run("INSERT INTO facts VALUES (1, 'lost')")
+          storage.transaction(() => undefined)
+        })
+      expect(nested).toThrow("do not nest")
+      expect(count(storage)).toBe(0)
+      storage.transaction(() => storage.sql.run("INSERT INTO facts VALUES (2, 'kept')"))
+      expect(count(storage)).toBe(1)
+    },
+  },
+  {
+    title: "refuses a block that answers a promise, and rolls it back",
+    check: (storage) => {
+      makeTable(storage)
+      const asynchronous = () =>
+        storage.transaction(() => {
+          storage.sql.run("INSERT INTO facts VALUES (1, 'lost')")
+          return Promise.resolve()
+        })
+      expect(asynchronous).toThrow("must be synchronous")
+      expect(count(storage)).toBe(0)
+    },
+  },
+]
+
 const alarms: ReadonlyArray<StorageFact> = [
   {
     title: "has no alarm until one is set, and none after it is deleted",
@@ -138,12 +180,27 @@ const values: ReadonlyArray<StorageFact> = [
   returnsAsGiven("zero", 0),
   returnsAsGiven("a negative integer", -42),
   returnsAsGiven("a fraction", 0.1 + 0.2),
-  returnsAsGiven("the largest double", Number.MAX_VALUE),
   returnsAsGiven("the smallest double", Number.MIN_VALUE),
   returnsAsGiven("2^53 - 1", 2 ** 53 - 1),
   returnsAsGiven("-(2^53 - 1)", -(2 ** 53 - 1)),
+  refuses("2^53", 2 ** 53),
+  refuses("2^53 + 2", 2 ** 53 + 2),
+  refuses("not-a-number", Number.NaN),
+  refuses("infinity", Number.POSITIVE_INFINITY),
+  refuses("true", true),
+  refuses("false", false),
+  refuses("undefined", undefined),
+  refuses("a bigint", 1n),
+  refuses("bytes", new Uint8Array([1, 2])),
   {
-    // The row may be read as a double or refused; it must never come back as a neighbour silently.
+    title: "keeps a NUL inside a text",
+    check: (storage) => expect(roundTrip(storage, "a\0b").body).toBe("a\0b"),
+  },
+  {
+    title: "writes U+FFFD for each lone surrogate",
+    check: (storage) => expect(roundTrip(storage, "a\ud800b\udc00").body).toBe("a\ufffdb\ufffd"),
+  },
+  {
     title: "keeps 2^53 + 1 exact as text, which is how it must travel",
     check: (storage) =>
       expect(roundTrip(storage, "9007199254740993")).toEqual({
@@ -188,6 +245,7 @@ const counting: ReadonlyArray<StorageFact> = [
 /** Every fact; each is to be checked on a database of its own. */
 export const storageConformance: ReadonlyArray<StorageFact> = [
   ...transactions,
+  ...nesting,
   ...alarms,
   ...values,
   ...[0, 1, 100, 101, 257].map(bindsAtMost100),
