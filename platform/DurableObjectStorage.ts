@@ -11,7 +11,7 @@ import {
 } from "./ObjectStorage.ts"
 import { makeUuidGenerator } from "./Uuid.ts"
 
-/** One U+FFFD for a lone surrogate, as hashes and other encoders have it; bound as it is, it gives three. */
+/** A lone surrogate as one U+FFFD, which is what a hash takes it for; bound as it is it gives three. */
 const wellFormed = (value: SqlValue): SqlValue =>
   typeof value === "string" ? value.toWellFormed() : value
 

@@ -22,6 +22,24 @@ export interface NodeStorage extends ObjectStorage {
   readonly close: () => void
 }
 
+const bytesOf = (database: DatabaseSync): number => {
+  const row = database
+    .prepare("SELECT page_size * page_count AS bytes FROM pragma_page_size, pragma_page_count")
+    .get() as { bytes: number }
+  return row.bytes
+}
+
+const dumpOf = (database: DatabaseSync): string => {
+  const tables = database
+    .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    .all() as Array<{ name: string; sql: string }>
+  const rowsOf = (table: string) => {
+    const rows = database.prepare(`SELECT * FROM "${table}"`).all()
+    return rows.map((row) => JSON.stringify(row)).toSorted()
+  }
+  return JSON.stringify(tables.map(({ name, sql }) => [name, sql, rowsOf(name)]))
+}
+
 /** Opens a database; in memory unless a file is named. Reopening a file is what a crash leaves. */
 export const openNodeStorage = (path = ":memory:"): NodeStorage => {
   const database = new DatabaseSync(path)
@@ -76,25 +94,10 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
       }
     }),
     sync: () => Promise.resolve(),
-    databaseBytes: () => {
-      const page = prepare("PRAGMA page_size").get() as { page_size: number }
-      const pages = prepare("PRAGMA page_count").get() as { page_count: number }
-      return page.page_size * pages.page_count
-    },
+    databaseBytes: () => bytesOf(database),
     counts: () => ({ ...counts }),
     alarmAt: () => alarmAt,
-    dump: () => {
-      const tables = database
-        .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-        .all() as Array<{ name: string; sql: string }>
-      return JSON.stringify(
-        tables.map(({ name, sql }) => [
-          name,
-          sql,
-          database.prepare(`SELECT * FROM "${name}" ORDER BY 1, 2`).all(),
-        ]),
-      )
-    },
+    dump: () => dumpOf(database),
     close: () => database.close(),
   }
 }

@@ -63,11 +63,15 @@ const isBindable = (value: unknown): value is SqlValue => {
 
 /** Refuses a statement that the platform would refuse, or would store as something else. */
 export const checkBindings = (bindings: ReadonlyArray<SqlValue>): void => {
-  if (bindings.length > bindingsMax) // S2
+  if (bindings.length > bindingsMax)
+    // S2
     throw new RangeError(`a statement binds ${bindings.length} parameters, at most ${bindingsMax}`)
   for (const [index, value] of bindings.entries())
-    if (!isBindable(value)) // S3
-      throw new TypeError(`parameter ${index + 1} is ${typeof value} ${String(value)}: not storable`)
+    if (!isBindable(value))
+      // S3
+      throw new TypeError(
+        `parameter ${index + 1} is ${typeof value} ${String(value)}: not storable`,
+      )
 }
 
 /** The checks of S1 around a platform's own transaction. */
@@ -79,7 +83,8 @@ export const makeTransaction = (commit: <A>(block: () => A) => A): ObjectStorage
     try {
       return commit(() => {
         const answer = block()
-        if (answer instanceof Promise) // S1
+        if (answer instanceof Promise)
+          // S1
           throw new TypeError("a durable block answered a promise: it must be synchronous")
         return answer
       })

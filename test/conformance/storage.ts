@@ -110,7 +110,9 @@ const transactions: ReadonlyArray<StorageFact> = [
     title: "works on after a block that failed on a broken statement",
     check: (storage) => {
       makeTable(storage)
-      expect(() => storage.transaction(() => storage.sql.run("SELECT nonsense FROM facts"))).toThrow()
+      expect(() =>
+        storage.transaction(() => storage.sql.run("SELECT nonsense FROM facts")),
+      ).toThrow()
       storage.transaction(() => storage.sql.run("INSERT INTO facts VALUES (2, 'kept')"))
       expect(count(storage)).toBe(1)
     },

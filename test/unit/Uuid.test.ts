@@ -17,7 +17,7 @@ const millisOf = (id: string): number => Number.parseInt(id.replace("-", "").sli
 
 const expectRising = (ids: ReadonlyArray<string>): void => {
   expect(new Set(ids).size).toBe(ids.length)
-  expect([...ids].sort()).toEqual(ids)
+  expect(ids.toSorted()).toEqual(ids)
 }
 
 describe("an id", () => {
