@@ -1,0 +1,111 @@
+/**
+ * The package as users get it: built, packed, unpacked into another project's node_modules, then
+ * imported by Node and type-checked by that project's compiler.
+ */
+import { execFile } from "node:child_process"
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+
+const root = join(import.meta.dirname, "..", "..")
+const bin = (name: string) => join(root, "node_modules", ".bin", name)
+
+/** Runs a program to its end; its output is part of the error when it fails. */
+const run = async (program: string, args: ReadonlyArray<string>, cwd: string): Promise<string> => {
+  try {
+    return (await promisify(execFile)(program, args, { cwd, maxBuffer: 16 * 1024 * 1024 })).stdout
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${program} ${args.join(" ")} failed\n${stdout}${stderr}`, { cause: error })
+  }
+}
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string }>>
+  readonly dependencies: Readonly<Record<string, string>>
+}
+
+const readManifest = async (): Promise<Manifest> =>
+  JSON.parse(await readFile(join(root, "package.json"), "utf8")) as Manifest
+
+/** Builds and packs the working tree into `folder`; gives the paths in the archive. */
+const pack = async (folder: string): Promise<{ archive: string; paths: ReadonlyArray<string> }> => {
+  const staged = join(folder, "staged")
+  await mkdir(staged)
+  await cp(join(root, "package.json"), join(staged, "package.json"))
+  await cp(join(root, "LICENSE"), join(staged, "LICENSE"))
+  await run(bin("tsc"), ["-p", "tsconfig.build.json", "--outDir", join(staged, "dist")], root)
+  const packed = await run("npm", ["pack", "--json", "--ignore-scripts"], staged)
+  const answer = JSON.parse(packed) as unknown
+  const [entry] = (Array.isArray(answer) ? answer : Object.values(answer as object)) as Array<{
+    filename: string
+    files: Array<{ path: string }>
+  }>
+  if (entry === undefined) throw new Error(`npm pack answered ${packed}`)
+  return { archive: join(staged, entry.filename), paths: entry.files.map((file) => file.path) }
+}
+
+/** A project that has the archive installed, and what the package depends on. */
+const install = async (folder: string, archive: string, manifest: Manifest): Promise<string> => {
+  const project = join(folder, "project")
+  const modules = join(project, "node_modules")
+  await mkdir(join(modules, "heddle"), { recursive: true })
+  await run(
+    "tar",
+    ["xzf", archive, "-C", join(modules, "heddle"), "--strip-components", "1"],
+    folder,
+  )
+  for (const name of Object.keys(manifest.dependencies))
+    await symlink(join(root, "node_modules", name), join(modules, name))
+  await writeFile(join(project, "package.json"), `{ "type": "module", "private": true }`)
+  return project
+}
+
+let folder = ""
+let project = ""
+let paths: ReadonlyArray<string> = []
+let manifest: Manifest
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "heddle-pack-"))
+  manifest = await readManifest()
+  const packed = await pack(folder)
+  paths = packed.paths
+  project = await install(folder, packed.archive, manifest)
+}, 120_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe("the packed package", () => {
+  it("contains the code and the types of every export", () => {
+    const targets = Object.values(manifest.exports).flatMap((entry) => [entry.types, entry.default])
+    expect(targets.length).toBeGreaterThan(0)
+    expect(paths).toEqual(expect.arrayContaining(targets.map((path) => path.replace("./", ""))))
+  })
+
+  it("contains the licence and no test, script or example", () => {
+    expect(paths).toContain("LICENSE")
+    expect(paths.filter((path) => /(^|\/)(test|scripts|examples|bench)\//.test(path))).toEqual([])
+  })
+
+  it("gives its contracts to Node", async () => {
+    const code = `const { HeddleRpc, OwnerId } = await import("heddle/contracts")
+      console.log(JSON.stringify([[...HeddleRpc.requests.keys()].includes("submit"), OwnerId.make("shop")]))`
+    const printed = await run(process.execPath, ["--input-type=module", "--eval", code], project)
+    expect(JSON.parse(printed)).toEqual([true, "shop"])
+  })
+
+  it("gives its contracts to a strict compiler, with types that refuse a wrong use", async () => {
+    const source = `import { makeLimits, OwnerId } from "heddle/contracts"
+      export const owner: OwnerId = OwnerId.make("shop")
+      // @ts-expect-error a bare text is no owner id
+      export const bare: OwnerId = "shop"
+      // @ts-expect-error there is no such limit
+      makeLimits({ nonsense: 1 })`
+    await writeFile(join(project, "use.ts"), source)
+    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"]
+    await run(bin("tsc"), [...options, "--skipLibCheck", "use.ts"], project)
+  }, 60_000)
+})
