@@ -1,0 +1,118 @@
+/**
+ * What a rejected native call means: one pure, total classifier.
+ *
+ * The platform marks its errors with `retryable`, `overloaded` and `remote`; where it does not, known
+ * shapes of messages decide. Used at our own native calls only, never on what agent code throws.
+ *
+ * - P1 Whatever is thrown gives an answer; a hostile value cannot throw out of here.
+ * - P2 The reason comes from the list here, never from the error: its text may hold anything.
+ * - P3 What is overloaded is never retryable at once.
+ */
+import { Unavailable } from "../Errors.ts"
+
+interface Shape {
+  readonly pattern: RegExp
+  readonly reason: string
+  readonly retryable: boolean
+  readonly overloaded?: true
+}
+
+/** Messages as workerd and the edge word them; the first that matches decides. */
+const shapes: ReadonlyArray<Shape> = [
+  {
+    pattern: /overloaded|too many requests/i,
+    reason: "The object is overloaded",
+    retryable: false,
+    overloaded: true,
+  },
+  {
+    pattern: /too many subrequests|subrequest.*limit|simultaneous open connections/i,
+    reason: "The calling invocation has used up its subrequests",
+    retryable: false,
+  },
+  {
+    pattern: /does not implement the method|is not a function|method.*not.*(found|implement)/i,
+    reason: "The peer does not serve this method",
+    retryable: false,
+  },
+  {
+    pattern: /code (has been|was) updated|newer version of the script|script version/i,
+    reason: "The object was updated to new code",
+    retryable: true,
+  },
+  {
+    pattern: /moved to a different machine|moved to another machine/i,
+    reason: "The object moved to another machine",
+    retryable: true,
+  },
+  {
+    pattern: /storage operation exceeded timeout|storage.*(timed out|timeout)/i,
+    reason: "The object's storage did not answer in time",
+    retryable: true,
+  },
+  {
+    pattern: /exceeded.*memory|memory limit/i,
+    reason: "The object exceeded its memory",
+    retryable: true,
+  },
+  {
+    pattern: /exceeded.*cpu|cpu (time )?limit/i,
+    reason: "The object exceeded its processor time",
+    retryable: true,
+  },
+  {
+    pattern: /network connection (was )?lost|connection (was )?lost|disconnected|connection reset/i,
+    reason: "The connection to the object was lost",
+    retryable: true,
+  },
+  {
+    pattern: /durable object.*(reset|abort)|object (was )?(reset|aborted)|internal error/i,
+    reason: "The object was reset",
+    retryable: true,
+  },
+  {
+    pattern: /cannot be cloned|could not (be )?(cloned|serialize)|dataclone|not serializable/i,
+    reason: "The message cannot be carried",
+    retryable: false,
+  },
+]
+
+const overloadedReason = "The object is overloaded"
+const retryableReason = "The object went away during the call"
+/** An error without any mark is what `ctx.abort` leaves: the object is gone and starts again. */
+const unknownReason = "The object ended the call without an answer"
+const refusedReason = "The platform refused the call"
+
+const read = (error: unknown, key: string): unknown => {
+  if ((typeof error !== "object" && typeof error !== "function") || error === null) return undefined
+  try {
+    return (error as Record<string, unknown>)[key]
+  } catch {
+    return undefined // P1
+  }
+}
+
+/** At most so many characters of a message are looked at. */
+const inspected = 2_048
+
+const messageOf = (error: unknown): string => {
+  const message = typeof error === "string" ? error : read(error, "message")
+  return typeof message === "string" ? message.slice(0, inspected) : ""
+}
+
+const unavailable = (retryable: boolean, overloaded: boolean, reason: string): Unavailable =>
+  new Unavailable({ retryable: retryable && !overloaded, overloaded, reason }) // P2 P3
+
+/** Reads a rejection of a native call. Pure, total. */
+export const classify = (error: unknown): Unavailable => {
+  const message = messageOf(error)
+  const shape = shapes.find(({ pattern }) => pattern.test(message))
+  if (read(error, "overloaded") === true) return unavailable(false, true, overloadedReason)
+  if (read(error, "retryable") === true)
+    return unavailable(true, shape?.overloaded === true, shape?.reason ?? retryableReason)
+  if (shape !== undefined)
+    return unavailable(shape.retryable, shape.overloaded === true, shape.reason)
+  // A mark that says "no" is an answer of the platform; no mark at all is an aborted object.
+  if (read(error, "retryable") === false) return unavailable(false, false, refusedReason)
+  return unavailable(true, false, unknownReason)
+}

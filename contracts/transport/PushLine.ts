@@ -1,0 +1,88 @@
+/**
+ * The way from a stream's handler to its reader: one push at a time, and a probe when it is quiet.
+ *
+ * - L1 At most one push is under way; a chunk waits for the probe before it, and the other way round.
+ * - L2 After a push that the reader refused nothing is pushed any more.
+ * - L3 A quiet reader is probed with an empty push; a probe that is refused interrupts the handler.
+ */
+import { Effect, type Fiber, Semaphore } from "effect"
+import type { WireSink } from "./Wire.ts"
+
+export interface PushLine {
+  /** True when the reader has taken all values, false when it cannot be reached. */
+  readonly push: (values: ReadonlyArray<unknown>) => Effect.Effect<boolean>
+  /** Counts pushes: whoever finds it unchanged after a while saw a quiet stream. */
+  readonly pushes: () => number
+  /** Ends the line: later pushes are refused. */
+  readonly close: () => void
+}
+
+/** A record may have 1 MiB, and one native call carries at most 32 MiB. */
+const valuesPerPush = 16
+
+const send = (sink: WireSink, values: ReadonlyArray<unknown>): Effect.Effect<boolean> =>
+  Effect.callback((resume) => {
+    const refused = () => resume(Effect.succeed(false))
+    try {
+      sink(values).then(() => resume(Effect.succeed(true)), refused)
+    } catch {
+      refused()
+    }
+  })
+
+export const pushLine = (sink: WireSink): PushLine => {
+  const lock = Semaphore.makeUnsafe(1)
+  let pushes = 0
+  let closed = false
+  const once = (values: ReadonlyArray<unknown>): Effect.Effect<boolean> =>
+    Effect.suspend(() => {
+      if (closed) return Effect.succeed(false) // L2
+      pushes++
+      return Effect.map(send(sink, values), (taken) => {
+        if (!taken) closed = true
+        return taken
+      })
+    })
+  const parts = (values: ReadonlyArray<unknown>): Effect.Effect<boolean> =>
+    Effect.flatMap(once(values.slice(0, valuesPerPush)), (taken) =>
+      taken && values.length > valuesPerPush
+        ? parts(values.slice(valuesPerPush))
+        : Effect.succeed(taken),
+    )
+  return {
+    push: (values) =>
+      lock.withPermit(values.length <= valuesPerPush ? once(values) : parts(values)), // L1
+    pushes: () => pushes,
+    close: () => {
+      closed = true
+    },
+  }
+}
+
+const probe = (
+  line: PushLine,
+  heartbeatMillis: number,
+  handler: Fiber.Fiber<unknown, unknown>,
+): Effect.Effect<void> => {
+  const beat = (seen: number): Effect.Effect<void> =>
+    Effect.flatMap(Effect.sleep(heartbeatMillis), () => {
+      const now = line.pushes()
+      if (now !== seen) return beat(now)
+      return Effect.flatMap(line.push([]), (taken) => {
+        if (taken) return beat(line.pushes())
+        handler.interruptUnsafe() // L3
+        return Effect.void
+      })
+    })
+  return beat(line.pushes())
+}
+
+/** Runs the handler of a stream, and probes its reader beside it for as long as it runs. */
+export const withHeartbeat = <A, E, R>(
+  handler: Effect.Effect<A, E, R>,
+  line: PushLine,
+  heartbeatMillis: number,
+): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) =>
+    Effect.andThen(Effect.forkChild(probe(line, heartbeatMillis, fiber)), handler),
+  )
