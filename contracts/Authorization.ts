@@ -109,11 +109,17 @@ export const callerMiddlewareLayer: Layer.Layer<CallerMiddleware> = Layer.succee
 /** Marks an operation with the role it admits. */
 export const admits =
   (role: Role) =>
-  <R extends Rpc.Any>(rpc: R): R =>
-    (rpc as unknown as Rpc.AnyWithProps & { annotate: (key: unknown, value: unknown) => R }).annotate(
-      AllowedRole,
-      role,
-    )
+  <
+    Tag extends string,
+    Payload extends Schema.Top,
+    Success extends Schema.Top,
+    Failure extends Schema.Top,
+    Middleware extends RpcMiddleware.AnyService,
+    Requires,
+  >(
+    rpc: Rpc.Rpc<Tag, Payload, Success, Failure, Middleware, Requires>,
+  ): Rpc.Rpc<Tag, Payload, Success, Failure, Middleware, Requires> =>
+    rpc.annotate(AllowedRole, role)
 
 /**
  * What an identity may touch. Patterns are literal but for `*`, which stands for any characters.

@@ -1,0 +1,95 @@
+/**
+ * A stream that outlives its connection: opened again from the last sequence its reader has seen.
+ *
+ * - R1 Every record reaches the reader once and in order, whatever is lost between two connections.
+ * - R2 Only what can be repeated is: a failure marked `retryable` and not `overloaded`. Failures in a
+ *   row without progress between them are bounded; then the last one is the stream's failure.
+ */
+import { Effect, Random, Stream } from "effect"
+import { type Curve, jitteredMillis } from "../Backoff.ts"
+import { Unavailable } from "../Errors.ts"
+
+/** What a frame says about where the reader is. */
+export type Position =
+  /** A numbered record: not shown twice. */
+  | { readonly _tag: "Record"; readonly sequence: number }
+  /** The wait ended, and nothing is wrong: the stream goes on from here. */
+  | { readonly _tag: "Cursor"; readonly after: number }
+
+export interface ReconnectOptions<Frame, E, R> {
+  /** Opens a connection that shows what follows `after`; from the beginning without it. */
+  readonly open: (after: number | undefined) => Stream.Stream<Frame, E, R>
+  /** Frames without a position pass as they come, and may be seen again after a reconnection. */
+  readonly positionOf: (frame: Frame) => Position | undefined
+  /** Where the reader starts: after this sequence. */
+  readonly after?: number | undefined
+  /** `reopen` (default) goes on after a cursor and hides it; `end` shows it, and ends there. */
+  readonly onCursor?: "reopen" | "end"
+  /** Failures in a row without a new record or cursor before the stream fails. Default 10. */
+  readonly failuresMax?: number
+  /** Waits between them. Default 100 ms doubling to 5 s, jittered. */
+  readonly curve?: Curve
+}
+
+const defaultCurve: Curve = { baseMillis: 100, maxMillis: 5_000 }
+
+/** One reader: where it is, and how its connections fare. */
+interface Reading {
+  after: number | undefined
+  failures: number
+  /** Whether another connection follows the present one. */
+  next: "open" | "end"
+}
+
+const canRepeat = (error: unknown): boolean =>
+  error instanceof Unavailable && error.retryable && !error.overloaded
+
+/** Whether the reader is shown the frame; moves its position. */
+const pass = (reading: Reading, position: Position | undefined, shown: boolean): boolean => {
+  if (position === undefined) return true
+  if (position._tag === "Cursor") {
+    reading.failures = 0
+    reading.after = Math.max(reading.after ?? 0, position.after)
+    reading.next = shown ? "end" : "open"
+    return shown
+  }
+  if (reading.after !== undefined && position.sequence <= reading.after) return false // R1
+  reading.failures = 0
+  reading.after = position.sequence
+  return true
+}
+
+/** The stream of `open`, over as many connections as it takes. */
+export const reconnecting = <Frame, E, R>(
+  options: ReconnectOptions<Frame, E, R>,
+): Stream.Stream<Frame, E, R> => {
+  const curve = options.curve ?? defaultCurve
+  const failuresMax = options.failuresMax ?? 10
+  const showCursor = options.onCursor === "end"
+
+  const lost = (reading: Reading, error: E): Effect.Effect<void, E> => {
+    if (!canRepeat(error) || reading.failures >= failuresMax) return Effect.fail(error) // R2
+    reading.failures++
+    reading.next = "open"
+    return Effect.flatMap(Random.next, (random) =>
+      Effect.sleep(jitteredMillis(curve, reading.failures, random)),
+    )
+  }
+
+  const connection = (reading: Reading): Stream.Stream<Frame, E, R> =>
+    Stream.suspend(() => options.open(reading.after)).pipe(
+      Stream.filter((frame) => pass(reading, options.positionOf(frame), showCursor)),
+      Stream.catch((error) => Stream.drain(Stream.fromEffect(lost(reading, error)))),
+    )
+
+  return Stream.suspend(() => {
+    const reading: Reading = { after: options.after, failures: 0, next: "open" }
+    return Stream.unfold(undefined, () =>
+      Effect.sync(() => {
+        if (reading.next === "end") return undefined
+        reading.next = "end"
+        return [undefined, undefined] as const
+      }),
+    ).pipe(Stream.flatMap(() => connection(reading)))
+  })
+}
