@@ -98,14 +98,18 @@ describe("the packed package", () => {
   })
 
   it("gives its contracts to a strict compiler, with types that refuse a wrong use", async () => {
-    const source = `import { makeLimits, OwnerId } from "heddle/contracts"
-      export const owner: OwnerId = OwnerId.make("shop")
-      // @ts-expect-error a bare text is no owner id
-      export const bare: OwnerId = "shop"
-      // @ts-expect-error there is no such limit
-      makeLimits({ nonsense: 1 })`
-    await writeFile(join(project, "use.ts"), source)
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"]
-    await run(bin("tsc"), [...options, "--skipLibCheck", "use.ts"], project)
+    const compile = async (source: string) => {
+      await writeFile(join(project, "use.ts"), source)
+      return run(bin("tsc"), [...options, "--skipLibCheck", "use.ts"], project)
+    }
+    const names = `import { makeLimits, OwnerId } from "heddle/contracts"`
+    await compile(`${names}
+      export const owner: OwnerId = OwnerId.make("shop")
+      export const limits = makeLimits({ headsPerTurn: 4 })`)
+    await expect(compile(`${names}; export const bare: OwnerId = "shop"`)).rejects.toThrow("TS2322")
+    await expect(compile(`${names}; makeLimits({ nonsense: OwnerId.make("a") })`)).rejects.toThrow(
+      "TS2353",
+    )
   }, 60_000)
 })
