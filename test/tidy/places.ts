@@ -11,6 +11,9 @@ import type { Name, SourceFile } from "./SourceFile.ts"
 
 /** Where a fiber may be started: the edges between the platform's promises and effects. */
 export const membranes: ReadonlyArray<string> = [
+  "client/Entrypoint.ts",
+  "client/Http.ts",
+  "contracts/transport/WireClient.ts",
   "contracts/transport/WireServer.ts",
   "owner-object/OwnerObject.ts",
   "owner-object/OwnerRuntime.ts",
