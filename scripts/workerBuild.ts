@@ -56,6 +56,12 @@ const textVars = (vars: Record<string, unknown>): Record<string, string> =>
     ]),
   )
 
+/** As a wrangler configuration has it. */
+interface ObjectBinding {
+  readonly name: string
+  readonly class_name: string
+}
+
 /** Bundles the Worker of a `wrangler.toml`; the one at the root unless another is named. */
 export const buildWorker = async (
   configPath = join(repositoryRoot, "wrangler.toml"),
@@ -76,7 +82,7 @@ export const buildWorker = async (
       version: createHash("sha256").update(module).digest("hex").slice(0, 32),
       compatibilityDate: config.compatibility_date,
       compatibilityFlags: config.compatibility_flags,
-      objects: config.durable_objects.bindings.map((object) => ({
+      objects: (config.durable_objects.bindings as ReadonlyArray<ObjectBinding>).map((object) => ({
         binding: object.name,
         className: object.class_name,
       })),

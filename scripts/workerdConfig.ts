@@ -51,7 +51,9 @@ const namespaces = (build: WorkerBuild): ReadonlyArray<string> =>
   )
 
 /** The text that `workerd serve` reads. */
-export const workerdConfig = (worker: ServedWorker): string => `using Workerd = import "/workerd/workerd.capnp";
+export const workerdConfig = (
+  worker: ServedWorker,
+): string => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [ (name = "main", worker = .mainWorker),
     (name = "storage", disk = (path = ${text(worker.persistDir)}, writable = true)),

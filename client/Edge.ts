@@ -1,0 +1,110 @@
+/**
+ * The edge: serves `HeddleRpc` by calling the objects, and holds no state of its own.
+ *
+ * Mutations and what the owner knows go to the owner object; reads of one thread go straight to its
+ * actor. Built per invocation: a stateless Worker must not share what holds I/O between requests.
+ *
+ * - E1 The objects are told the verified principal, in headers that are made here.
+ * - E2 Readers of a thread never load its owner, but for the first frame of `observe`, which is not
+ *   held up by it for long.
+ */
+import { Effect, Layer, type Scope, Stream } from "effect"
+import { callerHeaders } from "../contracts/Authorization.ts"
+import { HeddleRpc } from "../contracts/HeddleRpc.ts"
+import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { ObserveFrame } from "../contracts/JournalRecord.ts"
+import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { ThreadRpc } from "../contracts/ThreadRpc.ts"
+import type { WireTarget } from "../contracts/transport/Wire.ts"
+import { makeWireClient, type WireClientOptions } from "../contracts/transport/WireClient.ts"
+import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
+import { edgeGuard } from "./EdgeGuard.ts"
+import type { Identity } from "./Identity.ts"
+
+/** Where the objects are, for the length of one invocation. */
+export interface EdgeTargets {
+  readonly owner: (ownerId: OwnerId) => WireTarget
+  readonly thread: (ownerId: OwnerId, threadId: ThreadId) => WireTarget
+}
+
+export interface EdgeOptions {
+  readonly identity: Identity
+  readonly targets: EdgeTargets
+}
+
+/** The owner's view is a courtesy: a reader that asks why nothing runs still gets the records. */
+const laneWaitMillis = 2_000
+
+/** What the platform lost is tried again here, where a fresh stub is at hand. */
+const retry = { times: 2 } as const
+
+interface Lane {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+}
+
+const clients = Effect.fnUntraced(function* ({ identity, targets }: EdgeOptions) {
+  const headers =
+    identity._tag === "Verified"
+      ? callerHeaders({ _tag: "Principal", principal: identity.grants.principal }) // E1
+      : {}
+  const shared = { headers, retry } satisfies Partial<WireClientOptions>
+  const owner = yield* makeWireClient(OwnerRpc, {
+    ...shared,
+    target: (payload: { readonly ownerId: OwnerId }) => targets.owner(payload.ownerId),
+  })
+  const thread = yield* makeWireClient(ThreadRpc, {
+    ...shared,
+    target: (payload: Lane) => targets.thread(payload.ownerId, payload.threadId),
+  })
+  return { owner, thread }
+})
+
+type Clients = Effect.Success<ReturnType<typeof clients>>
+
+/** Adds the owner's view to the frame that opens a stream. */
+const withLane = Effect.fnUntraced(function* (
+  { owner }: Clients,
+  { ownerId, threadId }: Lane,
+  frame: ObserveFrame,
+) {
+  if (frame._tag !== "Opened") return frame
+  const lane = yield* owner
+    .laneStatus({ ownerId, threadId })
+    .pipe(Effect.timeout(laneWaitMillis), Effect.option) // E2
+  return lane._tag === "None" ? frame : { ...frame, lane: lane.value }
+})
+
+const observe = (clients: Clients, payload: Lane & { readonly after?: number }) =>
+  clients.thread.observe(payload).pipe(
+    Stream.mapArrayEffect((frames) => {
+      const [first, ...rest] = frames
+      return Effect.map(withLane(clients, payload, first), (opened) => [opened, ...rest] as const)
+    }),
+  )
+
+const handlers = (options: EdgeOptions) =>
+  HeddleRpc.toLayer(
+    Effect.map(clients(options), (clients) => {
+      const { owner, thread } = clients
+      return HeddleRpc.of({
+        submit: (payload) => owner.submit(payload),
+        wake: (payload) => owner.wake(payload),
+        maintenanceStatus: (payload) => owner.maintenanceStatus(payload),
+        runMaintenance: (payload) => owner.runMaintenance(payload),
+        listThreads: (payload) => owner.listThreads(payload),
+        status: (payload) => thread.status(payload),
+        history: (payload) => thread.history(payload),
+        awaitSettlement: (payload) => thread.awaitSettlement(payload),
+        readState: (payload) => thread.readState(payload),
+        observe: (payload) => observe(clients, payload),
+      })
+    }),
+  )
+
+/** An edge for one invocation. Its scope ends every call that is still open. */
+export const makeEdge = (options: EdgeOptions): Effect.Effect<WireServer, never, Scope.Scope> =>
+  Effect.flatMap(
+    Layer.build(Layer.merge(handlers(options), edgeGuard(options.identity))),
+    (context) => Effect.provideContext(makeWireServer(HeddleRpc), context),
+  )

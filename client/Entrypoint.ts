@@ -1,0 +1,42 @@
+/**
+ * The service-binding entrypoint: `HeddleRpc` behind one native method, for other Workers.
+ *
+ * Whom it serves is said by the `props` of the caller's binding, and by nothing in the message.
+ * A membrane: it starts the edge and awaits it.
+ */
+import { WorkerEntrypoint } from "cloudflare:workers"
+import { Effect } from "effect"
+import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import type { WireExit, WireMessage, WireSink, WireTarget } from "../contracts/transport/Wire.ts"
+import { makeEdge } from "./Edge.ts"
+import { identityOfProps } from "./Identity.ts"
+import type { ObjectTargets } from "./ObjectTargets.ts"
+
+export interface EntrypointOptions {
+  /** The objects, as this invocation reaches them. Throws when a binding is missing. */
+  readonly targets: (env: unknown) => ObjectTargets
+  readonly limits: Limits
+}
+
+/** What `class Api extends heddle.Entrypoint {}` extends. */
+export type EntrypointClass = new (
+  ctx: ExecutionContext<unknown>,
+  env: any,
+) => WorkerEntrypoint<unknown, unknown> & WireTarget
+
+/** The class to extend and export, so that other Workers can bind it. */
+export const makeEntrypoint = (options: EntrypointOptions): EntrypointClass =>
+  class extends WorkerEntrypoint<unknown, unknown> {
+    /** One request in, its exit out; the values of a stream go to the sink meanwhile. */
+    async call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
+      const targets = options.targets(this.env)
+      const identity = identityOfProps(this.ctx.props)
+      const served = makeEdge({ identity, targets }).pipe(
+        Effect.flatMap((edge) => Effect.promise(() => edge.call(message, sink))),
+        Effect.scoped,
+        Effect.ensuring(Effect.sync(targets.close)),
+        Effect.provideService(CurrentLimits, options.limits),
+      )
+      return Effect.runPromise(served)
+    }
+  }

@@ -1,0 +1,164 @@
+/**
+ * The HTTP edge as a wire target: what crosses is the same as over a native call, in NDJSON lines, so
+ * that one client serves both ways and fails alike.
+ *
+ * - N1 A connection that breaks off, or falls silent for longer than heartbeats may be apart, is a
+ *   lost call (`Unavailable`, retryable), never a hang.
+ * - N2 The token is asked for at each call, so that one that was renewed is used at once.
+ */
+import type { RequestEncoded } from "effect/rpc/RpcMessage"
+import type { WireExit, WireMessage, WireSink, WireTarget } from "../contracts/transport/Wire.ts"
+
+export interface HttpTargetOptions {
+  /** Of the deployment: its origin, or the address of its `/rpc`. */
+  readonly url: string
+  /** The bearer token, or where to get one. */
+  readonly token: string | (() => string | Promise<string>)
+  /** Default the global one. */
+  readonly fetch?: typeof globalThis.fetch
+  /** Default 45 s: three heartbeats. */
+  readonly silenceMillis?: number
+}
+
+const success: WireExit = { _tag: "Success", value: undefined }
+
+const failure = (error: Record<string, unknown>): WireExit => ({
+  _tag: "Failure",
+  cause: [{ _tag: "Fail", error }],
+})
+
+const unavailable = (options: { retryable: boolean; overloaded: boolean; reason: string }) =>
+  failure({ _tag: "Unavailable", ...options })
+
+/** What a status without an exit means. */
+const exitOfStatus = (status: number): WireExit => {
+  if (status === 401) {
+    return failure({ _tag: "Unauthenticated", reason: "The deployment refused the token" })
+  }
+  if (status === 413) {
+    return failure({ _tag: "InvalidInput", path: "", reason: "The request is too large" })
+  }
+  const overloaded = status === 429 || status === 503
+  return unavailable({
+    retryable: status >= 500 && !overloaded,
+    overloaded,
+    reason: `The deployment answered with status ${status}`,
+  })
+}
+
+const lost = (): Error =>
+  Object.assign(new Error("Network connection lost."), { retryable: true as const }) // N1
+
+const rpcUrl = (url: string): string =>
+  new URL(url).pathname === "/" ? new URL("/rpc", url).href : url
+
+/** The lines of a body as they come in. Aborts the call when nothing comes for too long. */
+async function* linesOf(
+  body: ReadableStream<Uint8Array>,
+  heard: () => void,
+): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder()
+  let rest = ""
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      heard()
+      const lines = (rest + decoder.decode(value, { stream: true })).split("\n")
+      rest = lines.pop() ?? ""
+      yield* lines
+    }
+    if (rest !== "") yield rest
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+interface ReplyLine {
+  readonly _tag?: unknown
+  readonly values?: ReadonlyArray<unknown>
+  readonly exit?: WireExit
+}
+
+const parseLine = (line: string): ReplyLine => {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === "object" && value !== null ? value : {}
+  } catch {
+    throw lost()
+  }
+}
+
+const readReply = async (
+  body: ReadableStream<Uint8Array>,
+  sink: WireSink | undefined,
+  heard: () => void,
+): Promise<WireExit | undefined> => {
+  for await (const line of linesOf(body, heard)) {
+    if (line.trim() === "") continue
+    const reply = parseLine(line)
+    if (reply._tag === "Exit" && reply.exit !== undefined) return reply.exit
+    if (reply._tag === "Chunk" && sink !== undefined) {
+      await sink(reply.values ?? [])
+      heard()
+    }
+  }
+  return undefined
+}
+
+/** A target over HTTPS. Serves any number of calls at once. */
+export const httpTarget = (options: HttpTargetOptions): WireTarget => {
+  const send = options.fetch ?? globalThis.fetch
+  const silenceMillis = options.silenceMillis ?? 45_000
+  const url = rpcUrl(options.url)
+  const open = new Map<string | number, AbortController>()
+  const tokenOf = async () =>
+    typeof options.token === "string" ? options.token : await options.token() // N2
+
+  const exchange = async (
+    request: RequestEncoded,
+    sink: WireSink | undefined,
+    controller: AbortController,
+  ): Promise<WireExit> => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const heard = () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => controller.abort(lost()), silenceMillis) // N1
+    }
+    heard()
+    try {
+      const response = await send(url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/x-ndjson",
+          authorization: `Bearer ${await tokenOf()}`,
+        },
+        body: `${JSON.stringify({ ...request, headers: [] })}\n`,
+        signal: controller.signal,
+      })
+      const exit = response.body === null ? undefined : await readReply(response.body, sink, heard)
+      if (exit !== undefined) return exit
+      if (response.status !== 200) return exitOfStatus(response.status)
+      throw lost()
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    call: async (message: WireMessage, sink?: WireSink) => {
+      if (message._tag === "Interrupt") {
+        open.get(message.requestId)?.abort(lost())
+        return success
+      }
+      const controller = new AbortController()
+      open.set(message.id, controller)
+      try {
+        return await exchange(message, sink, controller)
+      } finally {
+        if (open.get(message.id) === controller) open.delete(message.id)
+      }
+    },
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Who stands behind a public call, as an edge found out before it serves it.
+ *
+ * An identity comes from the caller's service-binding props or from a verified token, never from a
+ * payload. One invocation serves one identity.
+ */
+import { Option, Schema } from "effect"
+import { Grants } from "../contracts/Authorization.ts"
+
+export type Identity =
+  | {
+      readonly _tag: "Verified"
+      readonly grants: Grants
+      /** When its token ends, epoch milliseconds; streams end with it. */
+      readonly expiresAt: number | undefined
+    }
+  /** No identity: every call is `Unauthenticated`, for this reason. */
+  | { readonly _tag: "Unverified"; readonly reason: string }
+  /** A binding that says nothing of itself: every call is `OperationDenied`. */
+  | { readonly _tag: "Nameless" }
+
+/** An identity that cannot be served. `reason` is told to the caller: never a secret, never a claim. */
+export const unverified = (reason: string): Identity => ({ _tag: "Unverified", reason })
+
+const decodeGrants = Schema.decodeUnknownOption(Grants)
+
+/** The grants in a value from outside; none when anything is missing or malformed. */
+export const grantsOf = (value: unknown): Option.Option<Grants> => decodeGrants(value)
+
+/** The identity of a service binding: its `props`, and nothing else. */
+export const identityOfProps = (props: unknown): Identity =>
+  Option.match(grantsOf(props), {
+    onNone: () => ({ _tag: "Nameless" }),
+    onSome: (grants) => ({ _tag: "Verified", grants, expiresAt: undefined }),
+  })

@@ -1,0 +1,4 @@
+/** What callers of a deployment need: the client and the contracts. No object's code. */
+export * from "../contracts/index.ts"
+export * from "./HeddleClient.ts"
+export { httpTarget, type HttpTargetOptions } from "./HttpTarget.ts"

@@ -1,0 +1,14 @@
+/**
+ * The Worker that wrangler.toml deploys: the numbered examples, behind a service binding and HTTPS.
+ * A Worker of your own looks like this one.
+ */
+import { Heddle } from "../heddle.ts"
+import { DigestLive } from "./01-digest.ts"
+
+const heddle = Heddle.make({ agents: [DigestLive] })
+
+export class Owner extends heddle.OwnerObject {}
+export class Thread extends heddle.ThreadActor {}
+export class Api extends heddle.Entrypoint {}
+
+export default { fetch: heddle.fetch }

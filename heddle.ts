@@ -1,0 +1,167 @@
+/**
+ * The package root: agents in, one deployable Worker out.
+ *
+ * `Heddle.make` joins what does not know one another: the thread actors and the owner object, which
+ * meet over their contracts only, and the edges in front of them.
+ *
+ * - M1 What is wrong with a deployment is told before it takes work: an old compatibility date and a
+ *   doubled agent when the module loads, a missing binding at the first use of its environment.
+ */
+import { Layer } from "effect"
+import { type EntrypointClass, makeEntrypoint } from "./client/Entrypoint.ts"
+import { type HttpHandler, makeHttpHandler } from "./client/Http.ts"
+import { type ObjectNamespace, objectTargets } from "./client/ObjectTargets.ts"
+import {
+  type AgentId,
+  type OwnerId,
+  type ThreadId,
+  threadObjectName,
+} from "./contracts/Identifiers.ts"
+import { type Limits, makeLimits } from "./contracts/Limits.ts"
+import { stubTarget } from "./contracts/transport/StubTarget.ts"
+import { makeOwnerObject } from "./owner-object/OwnerObject.ts"
+import { type Failpoints, inert } from "./platform/Failpoint.ts"
+import type { AgentLive, Agents } from "./thread-actors/Agent.ts"
+import { agentsDigest } from "./thread-actors/AgentsDigest.ts"
+import { makeThreadActor } from "./thread-actors/ThreadActor.ts"
+
+export * as Agent from "./thread-actors/Agent.ts"
+export * from "./contracts/index.ts"
+export { HeddleClient } from "./client/HeddleClient.ts"
+
+/** The services that the handlers of these agents need. */
+export type Requirements<Registered extends ReadonlyArray<AgentLive<any>>> =
+  Registered[number] extends AgentLive<infer R> ? R : never
+
+/** The handlers' services, or how to make them from the Worker's environment. */
+export type Services<R> = Layer.Layer<R> | ((env: any) => Layer.Layer<R>)
+
+interface Options<Registered> {
+  /** Every agent of the deployment, each name once. */
+  readonly agents: Registered
+  /** Overrides of the documented defaults. */
+  readonly limits?: Partial<Limits>
+  /** The names of the two namespaces in the environment; `OWNERS` and `THREADS` by default. */
+  readonly bindings?: { readonly owners?: string; readonly threads?: string }
+  /** For tests only: where the objects may be made to crash or wait. */
+  readonly testing?: { readonly failpoints: Failpoints }
+}
+
+/** What a deployment is made of. `services` must bring all that the handlers require. */
+export type HeddleOptions<Registered extends ReadonlyArray<AgentLive<any>>> = Options<Registered> &
+  ([Requirements<Registered>] extends [never]
+    ? { readonly services?: Services<never> }
+    : { readonly services: Services<Requirements<Registered>> })
+
+/** What a Worker exports: extend the classes, and hand out `fetch`. */
+export interface Deployment {
+  readonly OwnerObject: ReturnType<typeof makeOwnerObject>
+  readonly ThreadActor: ReturnType<typeof makeThreadActor>
+  readonly Entrypoint: EntrypointClass
+  readonly fetch: HttpHandler
+}
+
+/** A deployment that cannot work; the message says what to change. */
+export class DeploymentError extends Error {
+  override readonly name = "DeploymentError"
+}
+
+/** The agents by name. Throws when two have the same. */
+const register = (agents: ReadonlyArray<AgentLive<any>>): Agents => {
+  const byName = new Map<AgentId, AgentLive<never>>()
+  for (const live of agents) {
+    const { name } = live.agent
+    if (byName.has(name)) {
+      throw new DeploymentError(`Two agents are named "${name}"; give each a name of its own`) // M1
+    }
+    byName.set(name, live as AgentLive<never>)
+  }
+  return byName
+}
+
+/** The switch behind the date from which pending work keeps an object alive by itself. */
+const neededFlag = "durable_object_io_tasks_prevent_eviction"
+
+/** Throws on a runtime that would drop an attempt with its caller. */
+const checkRuntime = (): void => {
+  const flags = (
+    globalThis as { Cloudflare?: { compatibilityFlags?: Readonly<Record<string, boolean>> } }
+  ).Cloudflare?.compatibilityFlags
+  if (flags !== undefined && flags[neededFlag] !== true) {
+    throw new DeploymentError(
+      'The compatibility date is too old: set compatibility_date = "2026-10-01" or later', // M1
+    )
+  }
+}
+
+const isNamespace = (value: unknown): value is ObjectNamespace =>
+  typeof value === "object" && value !== null && "getByName" in value
+
+const field = (env: unknown, name: string): unknown =>
+  typeof env === "object" && env !== null ? (env as Record<string, unknown>)[name] : undefined
+
+const namespaceOf = (env: unknown, name: string): ObjectNamespace => {
+  const namespace = field(env, name)
+  if (isNamespace(namespace)) return namespace
+  throw new DeploymentError(
+    `The environment has no Durable Object namespace "${name}": add it to durable_objects.bindings`, // M1
+  )
+}
+
+const versionBinding = "CF_VERSION_METADATA"
+
+/** The id of the deployment, where the platform tells it; else what the agents are. */
+const codeVersionOf = (env: unknown, digest: string): string => {
+  const id = field(field(env, versionBinding), "id")
+  return typeof id === "string" && id !== "" ? id : digest
+}
+
+const make = <const Registered extends ReadonlyArray<AgentLive<any>>>(
+  options: HeddleOptions<Registered>,
+): Deployment => {
+  checkRuntime()
+  const agents = register(options.agents)
+  const limits = makeLimits(options.limits)
+  const failpoints = options.testing?.failpoints ?? inert
+  const digest = agentsDigest(agents)
+  const given: Services<never> = options.services ?? Layer.empty
+  const services = (env: unknown) => (typeof given === "function" ? given(env) : given)
+  const names = { owners: "OWNERS", threads: "THREADS", ...options.bindings }
+  const owners = (env: unknown) => namespaceOf(env, names.owners)
+  const threads = (env: unknown) => namespaceOf(env, names.threads)
+  const shared = (env: unknown) => ({
+    limits,
+    failpoints,
+    agentsDigest: digest,
+    codeVersion: codeVersionOf(env, digest),
+  })
+  const edge = {
+    limits,
+    targets: (env: unknown) => objectTargets({ owners: owners(env), threads: threads(env) }),
+    version: (env: unknown) => codeVersionOf(env, digest),
+  }
+  return {
+    OwnerObject: makeOwnerObject((env: unknown) => {
+      const namespace = threads(env)
+      return {
+        ...shared(env),
+        thread: (ownerId: OwnerId, threadId: ThreadId) =>
+          stubTarget(() => namespace.getByName(threadObjectName(ownerId, threadId))),
+      }
+    }),
+    ThreadActor: makeThreadActor((env: unknown) => {
+      const namespace = owners(env)
+      return {
+        ...shared(env),
+        agents,
+        services: services(env),
+        owner: (ownerId: OwnerId) => stubTarget(() => namespace.getByName(ownerId)),
+      }
+    }),
+    Entrypoint: makeEntrypoint(edge),
+    fetch: makeHttpHandler(edge),
+  }
+}
+
+/** Makes a deployment of agents. Throws `DeploymentError` when it cannot work. */
+export const Heddle = { make }
