@@ -29,6 +29,8 @@ export const defaultLimits = {
   nonterminalPerOwner: 100_000,
   mutationsPerLane: 32,
   mutationBytesPerOwner: 32 * MiB,
+  /** Each holds a timer, and the platform refuses the 10,000th. */
+  mutationsPerOwner: 5_000,
   /** 9 GB of the platform's 10. */
   databaseBytes: 9_000_000_000,
   /** Refused generations a thread remembers, so that a platform replay stays refused. */

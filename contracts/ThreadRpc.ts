@@ -81,6 +81,14 @@ const admit = Rpc.make("admit", {
     ...SubmitFields,
     principal: Principal,
     generation: Generation,
+    /** The owner is full: only a key that was accepted before gets its receipt, others this refusal. */
+    replayOnly: Schema.optionalKey(
+      Schema.Struct({
+        limit: Schema.String.check(Schema.isMaxLength(64)),
+        actual: Count,
+        maximum: Count,
+      }),
+    ),
     /** The owner's clock; from then on the thread's clock is at least that. */
     now: Millis,
   },

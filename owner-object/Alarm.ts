@@ -1,0 +1,74 @@
+/**
+ * `alarm()`: what an alarm delivery does.
+ *
+ * Invariants
+ * - A1 It never returns, and never fails, with work owed and nothing armed: whoever skips the work
+ *   arms first.
+ * - A2 A second delivery while a pass runs joins that pass.
+ */
+import { Effect } from "effect"
+import { jitteredMillis } from "../contracts/Backoff.ts"
+import type { OwnerId } from "../contracts/Identifiers.ts"
+import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
+import * as AlarmSlot from "./AlarmSlot.ts"
+import type { Life } from "./Life.ts"
+import { type Owner, quietBlock, started } from "./Owner.ts"
+import { runPass } from "./Pass.ts"
+
+/** Resolves with the report of the pass that ends next. */
+export const nextPassEnd = (life: Life): Effect.Effect<MaintenancePassReport> =>
+  Effect.callback<MaintenancePassReport>((resume) => {
+    const tell = (report: MaintenancePassReport): void => resume(Effect.succeed(report))
+    life.passWaiters.add(tell)
+    return Effect.sync(() => void life.passWaiters.delete(tell))
+  })
+
+/** Arms for a pass at once, unless one runs. */
+export const armNow = (owner: Owner, life: Life) =>
+  Effect.suspend(() => {
+    if (life.pass !== undefined) return Effect.void
+    return quietBlock(owner, life, "arm", (block) =>
+      AlarmSlot.armRetry(owner.host.storage.alarm, life, block.now, block.now),
+    )
+  })
+
+/** Arms well behind the pass that runs, so that its end is not all that stands behind the work. */
+const armThenJoin = (owner: Owner, life: Life) =>
+  Effect.gen(function* () {
+    yield* quietBlock(owner, life, "arm", (block) =>
+      AlarmSlot.armRetry(
+        owner.host.storage.alarm,
+        life,
+        block.now + owner.limits.alarmFallbackMillis,
+        block.now,
+      ),
+    ) // A1
+    if (life.pass !== undefined) yield* nextPassEnd(life) // A2
+  })
+
+/** A failed event commits a jittered retry in the life that follows. */
+const armAfterFailure = (owner: Owner, ownerId: OwnerId) =>
+  Effect.gen(function* () {
+    const life = yield* started(owner, ownerId)
+    const { limits, host } = owner
+    const curve = { baseMillis: limits.passRetryMillis, maxMillis: limits.passRetryMaxMillis }
+    const wait = jitteredMillis(curve, life.maintenance.unfinished + 1, host.random())
+    yield* quietBlock(owner, life, "arm", (block) =>
+      AlarmSlot.armRetry(host.storage.alarm, life, block.now + wait, block.now),
+    ) // A1
+  })
+
+/** One alarm delivery. Fails only when the storage does; its caller then arms the fallback. */
+export const deliverAlarm = (owner: Owner, ownerId: OwnerId) =>
+  Effect.gen(function* () {
+    const life = yield* started(owner, ownerId)
+    if (life.pass !== undefined) return yield* armThenJoin(owner, life)
+    life.armedAt = undefined
+    yield* runPass(owner, life)
+  }).pipe(
+    Effect.catchCause((cause) =>
+      Effect.logError("a maintenance pass failed", cause).pipe(
+        Effect.andThen(armAfterFailure(owner, ownerId)),
+      ),
+    ),
+  )

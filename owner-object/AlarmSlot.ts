@@ -1,0 +1,78 @@
+/**
+ * The owner's one alarm: the only file that writes it.
+ *
+ * Invariants
+ * - C1 An armed time counts as an alarm until it is `alarmGraceMillis` overdue. Setting it again
+ *   earlier would cancel the delivery under way, and under load a due pass would then never run.
+ * - C2 Only an armed time older than that, or none, is repaired, and then to the earliest of all
+ *   deadlines.
+ * - C3 While a pass runs nobody else writes the alarm: the pass's own re-arm is the cover.
+ * - C4 Armed times are in the future.
+ */
+import type { Limits } from "../contracts/Limits.ts"
+import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
+import { earliestTicket } from "./LaneTable.ts"
+import type { Life } from "./Life.ts"
+import { ticketMillis } from "./Rotation.ts"
+
+/** Whether the armed time will still be delivered. */
+export const counts = (armedAt: number | undefined, now: number, limits: Limits): boolean =>
+  armedAt !== undefined && armedAt > now - limits.alarmGraceMillis // C1
+
+const set = (slot: AlarmSlot, life: Life, atMillis: number, now: number): void => {
+  const at = Math.max(Math.ceil(atMillis), now + 1) // C4
+  slot.set(at)
+  life.armedAt = at
+}
+
+/** Arms for a pass that may not come back; the pass owns the alarm until it finishes. */
+export const armRetry = (slot: AlarmSlot, life: Life, atMillis: number, now: number): void =>
+  set(slot, life, atMillis, now)
+
+/** Sets the alarm to the earliest deadline of all lanes, or deletes it. Tells which. `held`: lanes
+ * that wait for a run to end count, since one may start. */
+export const armEarliest = (
+  slot: AlarmSlot,
+  sql: Sql,
+  life: Life,
+  options: { readonly now: number; readonly held: boolean },
+): "rearmed" | "cleared" => {
+  const { now, held } = options
+  const ticket = life.version === 0 ? undefined : earliestTicket(sql, held)
+  life.quiet = ticket === undefined
+  if (ticket === undefined) {
+    if (life.armedAt !== undefined) slot.delete()
+    life.armedAt = undefined
+    return "cleared"
+  }
+  set(slot, life, ticketMillis(ticket), now)
+  return "rearmed"
+}
+
+/** Makes sure of an alarm no later than `atMillis`, in the block that wrote that deadline. */
+export const lower = (
+  slot: AlarmSlot,
+  sql: Sql,
+  life: Life,
+  options: { readonly atMillis: number; readonly now: number; readonly limits: Limits },
+): void => {
+  const { atMillis, now, limits } = options
+  if (life.pass !== undefined) return // C3
+  if (!counts(life.armedAt, now, limits)) {
+    armEarliest(slot, sql, life, { now, held: mayStart(life, limits) }) // C2
+    return
+  }
+  if (atMillis < (life.armedAt ?? 0)) set(slot, life, atMillis, now) // C1
+}
+
+/** Whether another attempt may start. */
+export const mayStart = (life: Life, limits: Limits): boolean =>
+  life.maintenance.running < limits.runningPerOwner
+
+/** Whether any request must repair the alarm now. Reads memory only. */
+export const needsRepair = (life: Life, now: number, limits: Limits): boolean =>
+  life.pass === undefined && !life.quiet && !counts(life.armedAt, now, limits) // C2
+
+/** The last resort of an `alarm()` that failed: nothing else may be done there. */
+export const armFallback = (slot: AlarmSlot, now: number, limits: Limits): void =>
+  slot.set(now + limits.alarmFallbackMillis)

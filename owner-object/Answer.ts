@@ -1,0 +1,133 @@
+/**
+ * What the end of a call makes of a lane's marks. Pure: rows and numbers in, marks out.
+ *
+ * Invariants
+ * - N1 A call that ended without an answer makes its lane suspect and to be visited.
+ * - N2 Only answers stall a lane: eight in a row, on the owner's own code version, that changed
+ *   nothing. Failures back off and never stall.
+ * - N3 A run that goes on, a timer that is not due and a call that came after the yield time are not
+ *   unchanged turns.
+ */
+import { delayMillis, jitteredMillis } from "../contracts/Backoff.ts"
+import type { LaneReport } from "../contracts/LaneReport.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
+import { isRunning, type Lane, type Marks, withoutBackoff, withoutStall } from "./Lane.ts"
+
+/** What the pure functions need to know of the moment. */
+export interface Moment {
+  readonly now: number
+  /** In [0, 1). */
+  readonly random: number
+  readonly limits: Limits
+  readonly codeVersion: string
+}
+
+/** Whether a turn changed what the thread reports. A lost attempt does so without a new revision. */
+export const changed = (before: LaneReport | undefined, after: LaneReport | undefined): boolean =>
+  before === undefined || after === undefined || JSON.stringify(before) !== JSON.stringify(after)
+
+/** The lane after a call without an answer, or with one that tells nothing. // N1 */
+export const afterSilence = (lane: Lane, moment: Moment, transport: boolean): Lane => {
+  const { limits, now, random } = moment
+  const failures = (lane.marks.failures ?? 0) + 1
+  const maxMillis = transport ? limits.transportBackoffMaxMillis : limits.laneBackoffMaxMillis
+  const wait = jitteredMillis({ baseMillis: limits.laneBackoffMillis, maxMillis }, failures, random)
+  return {
+    ...lane,
+    mustVisit: true,
+    suspect: true,
+    marks: { ...lane.marks, failures, backoffUntilAt: now + wait },
+  }
+}
+
+const unchangedTurn = (lane: Lane, moment: Moment): Lane => {
+  const { limits, now, random } = moment
+  const unchanged = (lane.marks.unchanged ?? 0) + 1
+  const curve = { baseMillis: limits.laneBackoffMillis, maxMillis: limits.laneBackoffMaxMillis }
+  const backoffUntilAt = now + jitteredMillis(curve, unchanged, random)
+  const stalls =
+    unchanged >= limits.unchangedBeforeStall && lane.report?.codeVersion === moment.codeVersion // N2
+  if (!stalls) return { ...lane, marks: { ...lane.marks, unchanged, backoffUntilAt } }
+  const count = (lane.marks.stalls ?? 0) + 1
+  const wait = delayMillis({ baseMillis: limits.stallMillis, maxMillis: limits.stallMaxMillis }, count)
+  return {
+    ...lane,
+    marks: { ...withoutBackoff(lane.marks), stalls: count, stalledUntilAt: now + wait },
+  }
+}
+
+const watchedRun = (lane: Lane, moment: Moment): Lane => {
+  const { limits, now } = moment
+  const watches = (lane.marks.watches ?? 0) + 1
+  const curve = { baseMillis: limits.watchMillis, maxMillis: limits.watchMaxMillis }
+  return {
+    ...lane,
+    marks: {
+      ...withoutStall(withoutBackoff(lane.marks)),
+      watches,
+      watchAt: now + delayMillis(curve, watches),
+    },
+  }
+}
+
+/** The lane after an answered `processHead`, its report already taken in. */
+export const afterTurn = (options: {
+  readonly before: Lane
+  readonly lane: Lane
+  readonly heads: ReadonlyArray<HeadAnswer>
+  readonly yieldAt: number
+  readonly moment: Moment
+}): Lane => {
+  const { before, heads, moment, yieldAt } = options
+  const lane = { ...options.lane, suspect: false }
+  const last = heads.at(-1)
+  if (last?._tag === "BindingUnavailable") return boundLane(lane, last, moment)
+  const { binding: _ended, ...marks } = lane.marks
+  const free = { ...lane, marks }
+  if (isRunning(free)) return watchedRun(free, moment) // N3
+  if (changed(before.report, free.report)) {
+    return { ...free, marks: withoutStall(withoutBackoff(marks)) }
+  }
+  const dueAt = Math.min(free.report?.dueAt ?? Infinity, free.report?.upkeepAt ?? Infinity)
+  const early = dueAt > moment.now || moment.now >= yieldAt
+  return early ? free : unchangedTurn(free, moment) // N3
+}
+
+const boundLane = (
+  lane: Lane,
+  head: Extract<HeadAnswer, { readonly _tag: "BindingUnavailable" }>,
+  moment: Moment,
+): Lane => {
+  const { limits, now } = moment
+  const known =
+    lane.marks.binding?.submissionId === head.submissionId ? lane.marks.binding : undefined
+  const attempts = (known?.attempts ?? 0) + 1
+  const curve = { baseMillis: limits.bindingWaitMillis, maxMillis: limits.bindingWaitMaxMillis }
+  return {
+    ...lane,
+    marks: {
+      ...withoutStall(withoutBackoff(lane.marks)),
+      binding: {
+        submissionId: head.submissionId,
+        attempts,
+        notBefore: now + delayMillis(curve, attempts),
+        reportedAt: bindingLogDue(known, now, limits) ? now : (known?.reportedAt ?? now),
+        name: head.name ?? head.agent,
+      },
+    },
+  }
+}
+
+/** Whether a missing binding is worth an Error line: the first time and every 15 minutes. */
+export const bindingLogDue = (
+  known: Marks["binding"],
+  now: number,
+  limits: Limits,
+): boolean => known === undefined || now - known.reportedAt >= limits.bindingReportMillis
+
+/** The lane after an answered `recover`, its report already taken in. */
+export const afterRecovery = (before: Lane, lane: Lane, moment: Moment): Lane =>
+  changed(before.report, lane.report)
+    ? { ...lane, marks: withoutStall(withoutBackoff(lane.marks)) }
+    : unchangedTurn(lane, moment)

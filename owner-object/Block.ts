@@ -1,0 +1,221 @@
+/**
+ * A block: one durable transition of the owner, synchronous, in one transaction.
+ *
+ * Everything that changes lanes goes through `writeLane` here: it keeps counters, tickets and the
+ * alarm in step with the row, in the same commit.
+ *
+ * Invariants
+ * - B1 One function writes lane rows, and in the same block it lowers the alarm.
+ * - B2 Finishes that wait are taken into the next block, before anything else in it.
+ * - B3 A block that fails ends the life; the next event starts again from the rows.
+ * - B4 A report of another database, which no fence made the truth, leaves the lane enrolled.
+ */
+import { type Generation, incarnationOf, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
+import type { LaneReport } from "../contracts/LaneReport.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
+import * as AlarmSlot from "./AlarmSlot.ts"
+import { emptyLane, isRunning, type Lane } from "./Lane.ts"
+import * as LaneTable from "./LaneTable.ts"
+import type { Life } from "./Life.ts"
+import { type MaintenanceRow, writeMaintenance } from "./Maintenance.ts"
+import { needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
+import { migrate, schemaVersion } from "./Tables.ts"
+
+export interface Block {
+  readonly host: ObjectHost
+  readonly life: Life
+  readonly limits: Limits
+  readonly now: number
+  /** The maintenance row as this block leaves it. */
+  maintenance: MaintenanceRow
+  /** The earliest deadline that this block wrote. */
+  earliestAt: number | undefined
+}
+
+/** Opens the tables and the incarnation of this life; first in every block that writes. */
+export const openForWriting = (block: Block): void => {
+  const { life, host } = block
+  if (life.version < schemaVersion) {
+    migrate(host.storage.sql, life.version)
+    life.version = schemaVersion
+  }
+  if (life.incarnation === 0) {
+    setIncarnation(block, Math.max(block.maintenance.incarnation + 1, block.now))
+  }
+}
+
+const setIncarnation = (block: Block, incarnation: number): void => {
+  block.life.incarnation = incarnation
+  block.life.counter = 0
+  block.maintenance = { ...block.maintenance, incarnation }
+}
+
+/** A new generation, larger than every one before it. */
+export const nextGeneration = (block: Block): Generation => {
+  openForWriting(block)
+  block.life.counter += 1
+  return makeGeneration({ incarnation: block.life.incarnation, counter: block.life.counter })
+}
+
+export const readLane = (block: Block, threadId: ThreadId): Lane | undefined =>
+  block.life.version === 0 ? undefined : LaneTable.readLane(block.host.storage.sql, threadId)
+
+/** Writes a lane with its next work and ticket. `afterTurn` sends a lane that is still due to the back. */
+export const writeLane = (
+  block: Block,
+  before: Lane | undefined,
+  lane: Lane,
+  options: { readonly afterTurn: boolean },
+): Lane => {
+  openForWriting(block)
+  const { life, now, limits } = block
+  const watched =
+    isRunning(lane) && lane.marks.watchAt === undefined
+      ? { ...lane, marks: { ...lane.marks, watchAt: now + limits.watchMillis } }
+      : lane
+  const overlap = life.overlaps.get(lane.threadId)
+  const cover = overlap === undefined ? undefined : { untilAt: overlap.coverUntilAt }
+  const need = needOf(watched, cover, now, limits)
+  const slow = (watched.marks.failures ?? 0) > 0 || (watched.marks.unchanged ?? 0) > 0
+  const kept = options.afterTurn ? undefined : before?.nextAt
+  const nextAt =
+    need === undefined ? undefined : ticketOf({ need, kept, now, lastTicket: life.lastTicket })
+  if (nextAt !== undefined && need !== undefined && need.at <= now) {
+    life.lastTicket = Math.max(life.lastTicket, nextAt)
+  }
+  const written: Lane = { ...watched, work: need?.work, slow: need !== undefined && slow, nextAt }
+  LaneTable.writeLane(block.host.storage.sql, written) // B1
+  count(block, before, written)
+  noteDeadline(block, nextAt)
+  return written
+}
+
+/** Removes a lane that holds nothing. */
+export const deleteLane = (block: Block, lane: Lane): void => {
+  LaneTable.deleteLane(block.host.storage.sql, lane.threadId)
+  count(block, lane, undefined)
+}
+
+const noteDeadline = (block: Block, ticket: number | undefined): void => {
+  if (ticket === undefined) return
+  block.life.quiet = false
+  const at = ticketMillis(ticket)
+  if (block.earliestAt === undefined || at < block.earliestAt) block.earliestAt = at
+}
+
+/** Keeps the counters of the maintenance row in step with the rows. */
+const count = (block: Block, before: Lane | undefined, after: Lane | undefined): void => {
+  const lanes = Number(after !== undefined) - Number(before !== undefined)
+  const nonterminal = (after?.report?.nonterminal ?? 0) - (before?.report?.nonterminal ?? 0)
+  const running =
+    Number(after !== undefined && isRunning(after)) -
+    Number(before !== undefined && isRunning(before))
+  if (lanes === 0 && nonterminal === 0 && running === 0) return
+  const row = block.maintenance
+  block.maintenance = {
+    ...row,
+    lanes: row.lanes + lanes,
+    nonterminal: row.nonterminal + nonterminal,
+    running: row.running + running,
+  }
+  // A lane that is held may start now.
+  if (running < 0 && row.running >= block.limits.runningPerOwner) noteDeadline(block, toTicket(0))
+}
+
+/** Takes a report in: the lane, and whether the report accounts for the thread's database. */
+export const acceptReport = (
+  block: Block,
+  lane: Lane,
+  report: LaneReport,
+  options: { readonly fenced: boolean },
+): { readonly lane: Lane; readonly counted: boolean } => {
+  raiseAbove(block, report.fence)
+  const stored = lane.report
+  const foreign =
+    !options.fenced && stored !== undefined && stored.born !== "" && stored.born !== report.born
+  if (foreign) {
+    return { lane: { ...lane, enrolled: lane.enrolled ?? nextGeneration(block) }, counted: false } // B4
+  }
+  if (!options.fenced && stored !== undefined && report.revision < stored.revision) {
+    return { lane, counted: true }
+  }
+  return { lane: withReport(lane, report), counted: true }
+}
+
+/** A binding wait belongs to one head, a watch to one run; the rest of the marks stay. */
+const withReport = (lane: Lane, report: LaneReport): Lane => {
+  const { binding, watches, watchAt, ...marks } = lane.marks
+  const head = report.head?.submissionId
+  const sameRun = isRunning(lane) && lane.report?.head?.submissionId === head
+  return {
+    ...lane,
+    report,
+    marks: {
+      ...marks,
+      ...(binding !== undefined && binding.submissionId === head ? { binding } : {}),
+      ...(sameRun && watches !== undefined ? { watches } : {}),
+      ...(sameRun && watchAt !== undefined ? { watchAt } : {}),
+    },
+  }
+}
+
+/** A thread whose fence is not below our generations was fenced by an owner that is no more. */
+const raiseAbove = (block: Block, fence: Generation | undefined): void => {
+  if (fence === undefined) return
+  openForWriting(block)
+  const next = makeGeneration({
+    incarnation: block.life.incarnation,
+    counter: block.life.counter + 1,
+  })
+  if (fence >= next) setIncarnation(block, incarnationOf(fence) + 1)
+}
+
+/** The lane of a thread, or a new one, with whether it had a row. */
+export const laneOrNew = (
+  block: Block,
+  threadId: ThreadId,
+): { readonly before: Lane | undefined; readonly lane: Lane } => {
+  const before = readLane(block, threadId)
+  return { before, lane: before ?? emptyLane(threadId) }
+}
+
+/** What runs inside every block before its own work; set by the gate. */
+export type TakeFinishes = (block: Block) => void
+
+/** Runs a body as one block of this life. Throws what the storage throws. */
+export const runBlock = <A>(
+  host: ObjectHost,
+  life: Life,
+  limits: Limits,
+  takeFinishes: TakeFinishes,
+  body: (block: Block) => A,
+): A => {
+  const block: Block = {
+    host,
+    life,
+    limits,
+    now: host.now(),
+    maintenance: life.maintenance,
+    earliestAt: undefined,
+  }
+  const result = host.storage.transaction(() => {
+    takeFinishes(block) // B2
+    const value = body(block)
+    if (block.maintenance !== life.maintenance) {
+      writeMaintenance(host.storage.sql, block.maintenance)
+    }
+    if (block.earliestAt !== undefined) {
+      const { alarm, sql } = host.storage
+      AlarmSlot.lower(alarm, sql, life, {
+        atMillis: block.earliestAt,
+        now: block.now,
+        limits,
+      }) // B1
+    }
+    return value
+  })
+  life.maintenance = block.maintenance
+  if (block.earliestAt !== undefined) life.pass?.wake()
+  return result
+}

@@ -1,0 +1,29 @@
+/**
+ * A call with a deadline outside the awaited promise: a hung peer costs its caller the deadline and
+ * nothing more. The call itself may go on; what it does there is the thread's to fence.
+ */
+import { Effect, Exit, Fiber, Option } from "effect"
+import { Unavailable } from "../contracts/Errors.ts"
+
+const noAnswer = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "no answer in time",
+})
+
+/** The call's end, or `Unavailable` after `millis`. Never waits for the call to stop. */
+export const within = <A, E>(
+  millis: number,
+  call: Effect.Effect<A, E>,
+): Effect.Effect<A, E | Unavailable> =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkDetach(Effect.interruptible(call), { startImmediately: true })
+    const exit = yield* Effect.interruptible(
+      Effect.timeoutOption(Fiber.await(fiber), millis),
+    ).pipe(Effect.onInterrupt(() => Effect.sync(() => fiber.interruptUnsafe())))
+    if (Option.isNone(exit)) {
+      fiber.interruptUnsafe()
+      return yield* noAnswer
+    }
+    return yield* Exit.isFailure(exit.value) ? Effect.failCause(exit.value.cause) : exit.value
+  })

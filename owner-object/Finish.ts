@@ -1,0 +1,75 @@
+/**
+ * Finish: what the owner believes after a mutation has ended. Runs inside a block.
+ *
+ * Invariants
+ * - E1 An enrolment is cleared only if the lane was clean when the first of the overlapping mutations
+ *   enrolled, every one of them answered with a report, and this is the last of them.
+ * - E2 A row that these mutations made is removed only if all of them were refused and the thread
+ *   says that it holds nothing.
+ * - E3 A mutation without an answer leaves the lane enrolled; only a fenced visit clears it.
+ */
+import type { Limits } from "../contracts/Limits.ts"
+import { acceptReport, type Block, deleteLane, laneOrNew, writeLane } from "./Block.ts"
+import type { Lane } from "./Lane.ts"
+import type { Ended, Overlap } from "./Life.ts"
+
+/** Whether the end of an overlap accounts for everything that was enrolled in it. Pure. */
+export const clears = (
+  overlap: Pick<Overlap, "cleanAtFirst" | "allAnswered" | "newest">,
+  enrolled: Lane["enrolled"],
+): boolean => overlap.cleanAtFirst && overlap.allAnswered && enrolled === overlap.newest // E1, E3
+
+/** Whether the lane's row may go with the overlap that made it. Pure. */
+export const vanishes = (
+  overlap: Pick<Overlap, "madeRow" | "allRefused">,
+  lane: Lane,
+): boolean =>
+  overlap.madeRow &&
+  overlap.allRefused &&
+  lane.enrolled === undefined &&
+  !lane.mustVisit &&
+  lane.report !== undefined &&
+  lane.report.nonterminal === 0 &&
+  lane.report.outboxAt === undefined // E2
+
+const finishOne = (block: Block, ended: Ended): void => {
+  const { life } = block
+  const overlap = life.overlaps.get(ended.threadId)
+  if (overlap === undefined) return
+  const { before, lane } = laneOrNew(block, ended.threadId)
+  const accepted =
+    ended.answer === undefined
+      ? { lane, counted: false }
+      : acceptReport(block, lane, ended.answer.report, { fenced: false })
+  overlap.count -= 1
+  if (!accepted.counted) overlap.allAnswered = false
+  if (ended.answer?.refused !== true) overlap.allRefused = false
+  if (overlap.count > 0) {
+    writeLane(block, before, accepted.lane, { afterTurn: false })
+    return
+  }
+  life.overlaps.delete(ended.threadId)
+  const cleared = clears(overlap, accepted.lane.enrolled)
+    ? { ...accepted.lane, enrolled: undefined }
+    : accepted.lane
+  if (before !== undefined && vanishes(overlap, cleared) && !inFlight(block, ended)) {
+    deleteLane(block, before)
+    return
+  }
+  writeLane(block, before, cleared, { afterTurn: false })
+}
+
+const inFlight = (block: Block, ended: Ended): boolean =>
+  block.life.pass?.flights.has(ended.threadId) === true
+
+/** Finishes every mutation that has ended, in their order. */
+export const takeFinishes = (block: Block): void => {
+  const waiting = block.life.ended
+  if (waiting.length === 0) return
+  block.life.ended = []
+  for (const ended of waiting) finishOne(block, ended)
+}
+
+/** Whether a new mutation of this lane would be one too many. */
+export const laneFull = (overlap: Overlap | undefined, limits: Limits): boolean =>
+  overlap !== undefined && overlap.count >= limits.mutationsPerLane

@@ -1,0 +1,207 @@
+/**
+ * A flight: one call of a thread in a pass, and the block that commits its end.
+ *
+ * Every end is committed by itself when it arrives; nothing waits for a sibling.
+ *
+ * Invariants
+ * - G1 A visit clears the enrolment only if it was fenced, the enrolment is still the one it saw, and
+ *   nothing became active meanwhile.
+ * - G2 After its turn a lane that is still due goes behind all that wait.
+ * - G3 A mark that was set while the call was under way outlives the call.
+ */
+import { Effect, Exit } from "effect"
+import type { ThreadUnreadable } from "../contracts/Errors.ts"
+import type { RecoveryReport } from "../contracts/Recovery.ts"
+import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
+import * as Answer from "./Answer.ts"
+import { acceptReport, type Block, laneOrNew, writeLane } from "./Block.ts"
+import { within } from "./Call.ts"
+import type { Lane } from "./Lane.ts"
+import type { Life, RunningPass } from "./Life.ts"
+import type { ThreadAnswer } from "./Mutation.ts"
+import { addressOf, inBlock, type Owner, type OwnerFailpoint } from "./Owner.ts"
+import type { Picked } from "./Select.ts"
+
+const momentOf = (owner: Owner, block: Block): Answer.Moment => ({
+  now: block.now,
+  random: block.host.random(),
+  limits: block.limits,
+  codeVersion: owner.codeVersion,
+})
+
+/** The lane as its row is now, with what was marked during the flight kept. // G3 */
+const landing = (block: Block, pass: RunningPass, pick: Picked) => {
+  const { threadId } = pick.lane
+  const found = laneOrNew(block, threadId)
+  return { ...found, marked: pass.marked.has(threadId) }
+}
+
+const isTransport = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "_tag" in error && error._tag === "Unavailable"
+
+const commitSilence = (owner: Owner, block: Block, pick: Picked, transport: boolean): void => {
+  const { before, lane } = laneOrNew(block, pick.lane.threadId)
+  const silent = Answer.afterSilence(lane, momentOf(owner, block), transport)
+  writeLane(block, before, silent, { afterTurn: true })
+}
+
+const commitVisit = (
+  block: Block,
+  pass: RunningPass,
+  pick: Picked,
+  answer: ThreadAnswer<void, never>,
+): void => {
+  const { before, lane, marked } = landing(block, pass, pick)
+  const fenced = pick.fence !== undefined
+  const accepted = acceptReport(block, lane, answer.report, { fenced })
+  const settled =
+    fenced &&
+    accepted.lane.enrolled === pick.fence &&
+    !block.life.overlaps.has(accepted.lane.threadId) // G1
+  const visited: Lane = {
+    ...accepted.lane,
+    enrolled: settled ? undefined : accepted.lane.enrolled,
+    mustVisit: marked,
+  }
+  writeLane(block, before, visited, { afterTurn: true })
+}
+
+const commitRecovery = (
+  owner: Owner,
+  block: Block,
+  pass: RunningPass,
+  pick: Picked,
+  answer: ThreadAnswer<ReadonlyArray<RecoveryReport>, ThreadUnreadable>,
+): void => {
+  const { before, lane } = laneOrNew(block, pick.lane.threadId)
+  const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
+  const moment = momentOf(owner, block)
+  if (answer.result._tag === "Failure") {
+    const failed = Answer.afterSilence(accepted, moment, false)
+    writeLane(block, before, failed, { afterTurn: true })
+    return
+  }
+  if (answer.result.value.some((report) => report.disposition === "repaired")) pass.recovered += 1
+  writeLane(block, before, Answer.afterRecovery(lane, accepted, moment), { afterTurn: true })
+}
+
+const commitTurn = (
+  owner: Owner,
+  block: Block,
+  pass: RunningPass,
+  pick: Picked,
+  answer: ThreadAnswer<ReadonlyArray<HeadAnswer>, ThreadUnreadable>,
+): void => {
+  const { before, lane } = laneOrNew(block, pick.lane.threadId)
+  const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
+  const moment = momentOf(owner, block)
+  const heads = answer.result._tag === "Success" ? answer.result.value : undefined
+  if (heads === undefined || heads.some((head) => head._tag === "Unrecognized")) {
+    const silent = Answer.afterSilence(accepted, moment, false)
+    writeLane(block, before, silent, { afterTurn: true })
+    return
+  }
+  pass.settled += heads.filter((head) => head._tag === "Settled").length
+  const turned = Answer.afterTurn({
+    before: lane,
+    lane: accepted,
+    heads,
+    yieldAt: pass.yieldAt,
+    moment,
+  })
+  writeLane(block, before, turned, { afterTurn: true }) // G2
+}
+
+/** Says what an operator must hear once: a missing agent, a lane that stalls. */
+const tell = (owner: Owner, before: Lane, after: Lane | undefined) =>
+  Effect.gen(function* () {
+    const binding = after?.marks.binding
+    const annotate = Effect.annotateLogs({ threadId: before.threadId })
+    if (binding !== undefined) {
+      const now = owner.host.now()
+      const line = `no agent "${binding.name ?? ""}" in this deployment; its submission waits`
+      yield* annotate(
+        Answer.bindingLogDue(before.marks.binding, now, owner.limits)
+          ? Effect.logError(line)
+          : Effect.logDebug(line),
+      )
+    }
+    const stalls = after?.marks.stalls ?? 0
+    if (stalls === 1 && before.marks.stalls === undefined) {
+      yield* annotate(Effect.logError("the lane stalls: its turns are answered and change nothing"))
+    }
+  })
+
+interface Ending {
+  readonly failpoint: OwnerFailpoint
+  readonly commit: (block: Block) => void
+}
+
+/** Calls the thread and says how the end is to be committed. */
+const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect.Effect<Ending> => {
+  const { limits, threads } = owner
+  const address = addressOf(life, pick.lane.threadId)
+  const now = owner.host.now()
+  const ending = <A, E>(
+    failpoint: OwnerFailpoint,
+    millis: number,
+    effect: Effect.Effect<A, E>,
+    commit: (block: Block, answer: A) => void,
+  ): Effect.Effect<Ending> =>
+    Effect.map(Effect.exit(within(millis, effect)), (exit) => ({
+      failpoint,
+      commit: (block) =>
+        Exit.isSuccess(exit)
+          ? commit(block, exit.value)
+          : commitSilence(owner, block, pick, isTransport(failureOf(exit))),
+    }))
+  switch (pick.kind) {
+    case "visit":
+      return ending(
+        "visit",
+        limits.visitMillis,
+        threads.inspect({
+          ...address,
+          now,
+          ...(pick.fence === undefined ? {} : { fence: pick.fence }),
+        }),
+        (block, answer) => commitVisit(block, pass, pick, answer),
+      )
+    case "recover":
+      return ending(
+        "recover",
+        limits.recoverMillis,
+        threads.recover({ ...address, now }),
+        (block, answer) => commitRecovery(owner, block, pass, pick, answer),
+      )
+    case "dispatch":
+      return ending(
+        pick.lane.marks.binding === undefined ? "report" : "binding",
+        limits.attentionMillis + limits.dispatchGraceMillis,
+        threads.processHead({
+          ...address,
+          now,
+          yieldAt: pass.yieldAt,
+          maxHeads: limits.headsPerTurn,
+          sliceMillis: limits.sliceMillis,
+          attentionMillis: limits.attentionMillis,
+          suspect: pick.lane.suspect,
+        }),
+        (block, answer) => commitTurn(owner, block, pass, pick, answer),
+      )
+  }
+}
+
+const failureOf = (exit: Exit.Failure<unknown, unknown>): unknown =>
+  exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
+
+/** One flight from call to commit. Fails only when the commit does. */
+export const fly = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
+  Effect.gen(function* () {
+    const ending = yield* call(owner, life, pass, pick)
+    const after = yield* inBlock(owner, life, ending.failpoint, (block) => {
+      ending.commit(block)
+      return laneOrNew(block, pick.lane.threadId).lane
+    })
+    if (pick.kind === "dispatch") yield* tell(owner, pick.lane, after)
+  })

@@ -1,0 +1,28 @@
+/**
+ * Hints: what changes a lane without being a mutation of its thread.
+ *
+ * Invariants
+ * - H1 A thread's report is a hint: guarded by its revision, not enrolled, and may be lost.
+ * - H2 A hint from a thread without a row makes one that must be visited before it is believed.
+ */
+import type { ThreadId } from "../contracts/Identifiers.ts"
+import type { LaneReport } from "../contracts/LaneReport.ts"
+import { acceptReport, type Block, laneOrNew, readLane, writeLane } from "./Block.ts"
+import { type Lane, withoutBackoff, withoutStall } from "./Lane.ts"
+
+/** Takes a thread's own report in. */
+export const takeReport = (block: Block, threadId: ThreadId, report: LaneReport): void => {
+  const { before, lane } = laneOrNew(block, threadId)
+  const accepted = acceptReport(block, lane, report, { fenced: false }).lane // H1
+  const mustVisit = before === undefined ? true : accepted.mustVisit // H2
+  writeLane(block, before, { ...accepted, mustVisit }, { afterTurn: false })
+}
+
+/** Ends the stall and the backoff of a lane and has it visited. Gives the lane, if there is one. */
+export const wake = (block: Block, threadId: ThreadId): Lane | undefined => {
+  const before = readLane(block, threadId)
+  if (before === undefined) return undefined
+  block.life.pass?.marked.add(threadId)
+  const marks = withoutStall(withoutBackoff(before.marks))
+  return writeLane(block, before, { ...before, mustVisit: true, marks }, { afterTurn: false })
+}

@@ -1,0 +1,86 @@
+/**
+ * A lane: what the owner keeps about one thread, as a value.
+ *
+ * The report is what the thread last said; the rest are the owner's own marks. A lane that might have
+ * changed since its report is enrolled or must be visited, and is looked at before it is believed.
+ */
+import type { Generation, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
+import type { LaneReport } from "../contracts/LaneReport.ts"
+
+/** The kinds of work a lane can need. Each kind that calls a thread has slots of its own. */
+export type Work = "visit" | "recover" | "dispatch" | "binding" | "held"
+
+/** The works that want a call at their time. A held lane waits for the end of another's run. */
+export const timedWorks: ReadonlyArray<Work> = ["visit", "recover", "dispatch", "binding"]
+
+/** A kind of call; each has slots of its own. */
+export type CallKind = "dispatch" | "visit" | "recover"
+
+/** A wait for an agent that is not in this deployment. Of one head: another head ends it. */
+export interface BindingWait {
+  readonly submissionId: SubmissionId
+  readonly attempts: number
+  readonly notBefore: number
+  readonly reportedAt: number
+  readonly name?: string
+}
+
+/** Retries and waits of a lane. Absent means none. */
+export interface Marks {
+  /** Calls in a row that failed. */
+  readonly failures?: number
+  /** Answers in a row that changed nothing. */
+  readonly unchanged?: number
+  readonly backoffUntilAt?: number
+  /** How often the lane stalled in a row. */
+  readonly stalls?: number
+  readonly stalledUntilAt?: number
+  readonly binding?: BindingWait
+  /** Looks in a row at a run that goes on, and when to look next. */
+  readonly watches?: number
+  readonly watchAt?: number
+}
+
+export interface Lane {
+  readonly threadId: ThreadId
+  readonly report: LaneReport | undefined
+  /** The newest mutation whose fate the report may not account for. */
+  readonly enrolled: Generation | undefined
+  readonly mustVisit: boolean
+  readonly suspect: boolean
+  readonly marks: Marks
+  readonly work: Work | undefined
+  /** Whether it is in backoff; such lanes take at most half of the slots. */
+  readonly slow: boolean
+  /** The ticket: thousandths of a millisecond. The smallest is served next. */
+  readonly nextAt: number | undefined
+}
+
+/** A thread nobody has heard of yet. */
+export const emptyLane = (threadId: ThreadId): Lane => ({
+  threadId,
+  report: undefined,
+  enrolled: undefined,
+  mustVisit: false,
+  suspect: false,
+  marks: {},
+  work: undefined,
+  slow: false,
+  nextAt: undefined,
+})
+
+/** Whether an attempt runs in the thread, as far as its report tells. */
+export const isRunning = (lane: Lane): boolean =>
+  lane.report?.head?.state === "running" && lane.report.recoverAt === undefined
+
+/** The marks without backoff, stall and counts: what any mutation or a fresh success leaves. */
+export const withoutBackoff = (marks: Marks): Marks => {
+  const { failures: _f, unchanged: _u, backoffUntilAt: _b, ...rest } = marks
+  return rest
+}
+
+/** The marks without a stall. */
+export const withoutStall = (marks: Marks): Marks => {
+  const { stalls: _s, stalledUntilAt: _u, ...rest } = marks
+  return rest
+}

@@ -1,0 +1,187 @@
+/**
+ * Lanes as rows: reading, writing and the few questions that one index answers.
+ *
+ * Invariants
+ * - L1 Every question reads a bounded number of rows at any number of lanes.
+ */
+import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
+import type { LaneReport } from "../contracts/LaneReport.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import { type Lane, type Marks, timedWorks, type Work } from "./Lane.ts"
+import { dueBefore } from "./Rotation.ts"
+
+interface StoredLane {
+  readonly [column: string]: string | number | null
+  readonly thread_id: string
+  readonly report: string | null
+  readonly enrolled: string | null
+  readonly must_visit: number
+  readonly suspect: number
+  readonly marks: string
+  readonly work: string | null
+  readonly slow: number
+  readonly next_at: number | null
+}
+
+const columns = "thread_id, report, enrolled, must_visit, suspect, marks, work, slow, next_at"
+
+const fromStored = (row: StoredLane): Lane => ({
+  threadId: row.thread_id as ThreadId,
+  report: row.report === null ? undefined : (JSON.parse(row.report) as LaneReport),
+  enrolled: (row.enrolled as Generation | null) ?? undefined,
+  mustVisit: row.must_visit === 1,
+  suspect: row.suspect === 1,
+  marks: JSON.parse(row.marks) as Marks,
+  work: (row.work as Work | null) ?? undefined,
+  slow: row.slow === 1,
+  nextAt: row.next_at ?? undefined,
+})
+
+export const readLane = (sql: Sql, threadId: ThreadId): Lane | undefined => {
+  const [row] = sql.all<StoredLane>(`SELECT ${columns} FROM lanes WHERE thread_id = ?`, threadId)
+  return row === undefined ? undefined : fromStored(row)
+}
+
+export const writeLane = (sql: Sql, lane: Lane): void =>
+  sql.run(
+    `INSERT OR REPLACE INTO lanes (${columns}, outbox_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    lane.threadId,
+    lane.report === undefined ? null : JSON.stringify(lane.report),
+    lane.enrolled ?? null,
+    lane.mustVisit ? 1 : 0,
+    lane.suspect ? 1 : 0,
+    JSON.stringify(lane.marks),
+    lane.work ?? null,
+    lane.slow ? 1 : 0,
+    lane.nextAt ?? null,
+    lane.report?.outboxAt ?? null,
+  )
+
+export const deleteLane = (sql: Sql, threadId: ThreadId): void =>
+  sql.run("DELETE FROM lanes WHERE thread_id = ?", threadId)
+
+/** Has a lane wait, with its ticket, until another's run ends. */
+export const holdLane = (sql: Sql, threadId: ThreadId): void =>
+  sql.run("UPDATE lanes SET work = 'held' WHERE thread_id = ?", threadId)
+
+const worksWith = (held: boolean): ReadonlyArray<Work> =>
+  held ? [...timedWorks, "held"] : timedWorks
+
+/** The smallest ticket of all lanes, held ones included or not; undefined without one. */
+export const earliestTicket = (sql: Sql, held: boolean): number | undefined => {
+  let earliest: number | undefined
+  for (const work of worksWith(held)) {
+    for (const slow of [0, 1]) {
+      const [row] = sql.all<{ next_at: number }>(
+        "SELECT next_at FROM lanes WHERE work = ? AND slow = ? ORDER BY next_at LIMIT 1",
+        work,
+        slow,
+      )
+      if (row !== undefined && (earliest === undefined || row.next_at < earliest)) {
+        earliest = row.next_at
+      }
+    }
+  }
+  return earliest // L1
+}
+
+/** The smallest ticket that is not due yet; undefined without one. */
+export const nextFutureTicket = (sql: Sql, now: number): number | undefined => {
+  let earliest: number | undefined
+  for (const work of timedWorks) {
+    for (const slow of [0, 1]) {
+      const [row] = sql.all<{ next_at: number }>(
+        `SELECT next_at FROM lanes WHERE work = ? AND slow = ? AND next_at >= ?
+         ORDER BY next_at LIMIT 1`,
+        work,
+        slow,
+        dueBefore(now),
+      )
+      if (row !== undefined && (earliest === undefined || row.next_at < earliest)) {
+        earliest = row.next_at
+      }
+    }
+  }
+  return earliest // L1
+}
+
+/** The largest ticket that was given for the present or a past time; 0 without one. */
+export const latestTicketUpTo = (sql: Sql, now: number): number => {
+  let latest = 0
+  for (const work of worksWith(true)) {
+    for (const slow of [0, 1]) {
+      const [row] = sql.all<{ next_at: number }>(
+        `SELECT next_at FROM lanes WHERE work = ? AND slow = ? AND next_at < ?
+         ORDER BY next_at DESC LIMIT 1`,
+        work,
+        slow,
+        dueBefore(now),
+      )
+      if (row !== undefined && row.next_at > latest) latest = row.next_at
+    }
+  }
+  return latest // L1
+}
+
+/** A due lane as selection sees it. */
+export interface Due {
+  readonly threadId: ThreadId
+  readonly work: Work
+  readonly slow: boolean
+  readonly ticket: number
+}
+
+/** The due lanes of one kind with the smallest tickets, in their order. */
+export const dueLanes = (
+  sql: Sql,
+  query: { readonly work: Work; readonly slow: boolean; readonly now: number; readonly limit: number },
+): ReadonlyArray<Due> =>
+  sql
+    .all<{ thread_id: string; next_at: number }>(
+      `SELECT thread_id, next_at FROM lanes WHERE work = ? AND slow = ? AND next_at < ?
+       ORDER BY next_at LIMIT ?`,
+      query.work,
+      query.slow ? 1 : 0,
+      dueBefore(query.now),
+      query.limit,
+    )
+    .map((row) => ({
+      threadId: row.thread_id as ThreadId,
+      work: query.work,
+      slow: query.slow,
+      ticket: row.next_at,
+    })) // L1
+
+/** How many lanes are due, exact up to `limit`. */
+export const countDue = (sql: Sql, now: number, limit: number): number => {
+  let count = 0
+  for (const work of worksWith(true)) {
+    for (const slow of [false, true]) {
+      if (count < limit) count += dueLanes(sql, { work, slow, now, limit: limit - count }).length
+    }
+  }
+  return count
+}
+
+/** The oldest generation that is enrolled, looked for among the first `limit` lanes with work. */
+export const oldestEnrolled = (sql: Sql, limit: number): Generation | undefined => {
+  const [row] = sql.all<{ oldest: string | null }>(
+    `SELECT MIN(enrolled) AS oldest FROM
+      (SELECT enrolled FROM lanes WHERE work IS NOT NULL LIMIT ?)`,
+    limit,
+  )
+  return (row?.oldest as Generation | null | undefined) ?? undefined
+}
+
+/** A page of lanes by thread id. */
+export const pageLanes = (
+  sql: Sql,
+  page: { readonly after: string; readonly limit: number },
+): ReadonlyArray<Lane> =>
+  sql
+    .all<StoredLane>(
+      `SELECT ${columns} FROM lanes WHERE thread_id > ? ORDER BY thread_id LIMIT ?`,
+      page.after,
+      page.limit,
+    )
+    .map(fromStored)

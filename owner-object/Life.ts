@@ -1,0 +1,111 @@
+/**
+ * A life: what an owner object remembers between its start and its end. It only narrows; rows decide.
+ *
+ * A storage failure ends a life: the object forgets everything and starts again from its rows. That
+ * is safe because forgetting is what a crash does, too: lanes stay enrolled and are visited.
+ *
+ * Invariants
+ * - F1 The first writing block of a life makes its incarnation durable, larger than any before it,
+ *   so that generations are ordered and unique across lives.
+ * - F2 The copy of the maintenance row changes only with a committed block.
+ */
+import type { Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { LaneReport } from "../contracts/LaneReport.ts"
+import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { latestTicketUpTo } from "./LaneTable.ts"
+import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
+import { storedVersion } from "./Tables.ts"
+import type { CallKind } from "./Lane.ts"
+
+/** The mutations of one lane that are under way together. */
+export interface Overlap {
+  count: number
+  /** The end of the newest cover. */
+  coverUntilAt: number
+  /** Whether nothing of unknown fate was enrolled before the first of them. */
+  readonly cleanAtFirst: boolean
+  /** Whether the first of them made the lane's row. */
+  readonly madeRow: boolean
+  allAnswered: boolean
+  allRefused: boolean
+  newest: Generation
+}
+
+/** A mutation that has ended and waits for its finish. */
+export interface Ended {
+  readonly threadId: ThreadId
+  /** The thread's reply; undefined when none arrived. */
+  readonly answer: { readonly report: LaneReport; readonly refused: boolean } | undefined
+}
+
+/** A call under way in a pass. */
+export interface Flight {
+  readonly kind: CallKind
+  readonly slow: boolean
+  /** Whether it may start an attempt. */
+  readonly starts: boolean
+}
+
+/** The pass under way. */
+export interface RunningPass {
+  readonly startedAt: number
+  /** No work is selected from then on. */
+  readonly yieldAt: number
+  /** Set after several passes in a row that did not finish. */
+  readonly oneSlot: boolean
+  readonly flights: Map<ThreadId, Flight>
+  /** Lanes that were marked again while their call was under way. */
+  readonly marked: Set<ThreadId>
+  readonly wake: () => void
+  calls: number
+  settled: number
+  recovered: number
+}
+
+export interface Life {
+  readonly ownerId: OwnerId
+  version: number
+  maintenance: MaintenanceRow // F2
+  /** This life's incarnation; 0 until its first writing block. */
+  incarnation: number
+  counter: number
+  lastTicket: number
+  /** The armed time as last written or read. */
+  armedAt: number | undefined
+  /** Whether it is known that no lane needs anything. */
+  quiet: boolean
+  readonly overlaps: Map<ThreadId, Overlap>
+  ended: Array<Ended>
+  finishScheduled: boolean
+  /** Mutations under way, and the bytes of their payloads. */
+  mutations: number
+  heldBytes: number
+  pass: RunningPass | undefined
+  /** Told the end of each pass, once. */
+  readonly passWaiters: Set<(report: MaintenancePassReport) => void>
+}
+
+/** Begins a life from the rows. Writes nothing. `armedAt` is what the platform says. */
+export const beginLife = (host: ObjectHost, ownerId: OwnerId, armedAt: number | null): Life => {
+  const { sql } = host.storage
+  const version = storedVersion(sql)
+  const maintenance = version === 0 ? undefined : readMaintenance(sql)
+  return {
+    ownerId,
+    version,
+    maintenance: maintenance ?? untouched(ownerId),
+    incarnation: 0, // F1
+    counter: 0,
+    lastTicket: version === 0 ? 0 : latestTicketUpTo(sql, host.now()),
+    armedAt: armedAt ?? undefined,
+    quiet: false,
+    overlaps: new Map(),
+    ended: [],
+    finishScheduled: false,
+    mutations: 0,
+    heldBytes: 0,
+    pass: undefined,
+    passWaiters: new Set(),
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * An owner at work: its host, its limits, its way to the threads, and its present life.
+ *
+ * Invariants
+ * - O1 A start that failed answers its event alone; the next event tries again.
+ * - O2 Work of an ended life writes nothing into the next one.
+ * - O3 Any request finds and repairs a missing or long overdue alarm; the start itself never does.
+ */
+import { Effect } from "effect"
+import type { RpcClient } from "effect/rpc"
+import { StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
+import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import type { ThreadRpc } from "../contracts/ThreadRpc.ts"
+import type { InternalDefect, InvalidInput } from "../contracts/Errors.ts"
+import type { Failpoints } from "../platform/Failpoint.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
+import * as AlarmSlot from "./AlarmSlot.ts"
+import { type Block, runBlock } from "./Block.ts"
+import { takeFinishes } from "./Finish.ts"
+import { beginLife, type Life } from "./Life.ts"
+
+export type ThreadClient = RpcClient.FromGroup<
+  typeof ThreadRpc,
+  Unavailable | InvalidInput | InternalDefect
+>
+
+export interface Owner {
+  readonly host: ObjectHost
+  readonly limits: Limits
+  readonly failpoints: Failpoints
+  readonly codeVersion: string
+  /** One kept client of all threads of this owner. */
+  readonly threads: ThreadClient
+  /** Runs an effect that nobody waits for; it outlives the call that started it. */
+  readonly background: (effect: Effect.Effect<unknown, unknown>) => void
+  /** The present life; undefined before the first start and after a storage failure. */
+  life: Life | undefined
+  starting: Promise<Life> | undefined
+}
+
+/**
+ * Failpoints of the owner: each is reached as `name:before` and `name:after` around the block it
+ * names. `body` brackets the thread call of a mutation, `close` the letting go of a pass.
+ */
+export const ownerFailpoints = [
+  "enroll",
+  "body",
+  "finish",
+  "begin",
+  "select",
+  "visit",
+  "recover",
+  "binding",
+  "report",
+  "close",
+] as const
+export type OwnerFailpoint = (typeof ownerFailpoints)[number]
+
+const couldNotStart = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "the owner could not start",
+})
+
+const lifeEnded = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "the owner started again while the call was under way",
+})
+
+const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
+  const armedAt = await owner.host.storage.alarm.get()
+  owner.life ??= beginLife(owner.host, ownerId, armedAt)
+  return owner.life
+}
+
+/** The present life, started if there is none. One start at a time; only success is kept. // O1 */
+export const started = (owner: Owner, ownerId: OwnerId): Effect.Effect<Life, Unavailable> =>
+  Effect.suspend(() => {
+    if (owner.life !== undefined) return Effect.succeed(owner.life)
+    owner.starting ??= load(owner, ownerId).finally(() => {
+      owner.starting = undefined
+    })
+    const starting = owner.starting
+    return Effect.tryPromise({ try: () => starting, catch: (cause) => cause }).pipe(
+      Effect.tapError((cause) => Effect.logError("the owner could not start", cause)),
+      Effect.mapError(() => couldNotStart),
+    )
+  })
+
+const failed = (owner: Owner, name: string, cause: unknown) => {
+  owner.life = undefined // B3 of Block: the next event starts again from the rows
+  return Effect.logError(`storage failed in ${name}`, cause).pipe(
+    Effect.andThen(Effect.fail(new StorageUnavailable({ operation: name }))),
+  )
+}
+
+/** Runs a body as one block of this life, between its failpoints. */
+export const inBlock = <A>(
+  owner: Owner,
+  life: Life,
+  name: OwnerFailpoint,
+  body: (block: Block) => A,
+): Effect.Effect<A, StorageUnavailable | Unavailable> =>
+  Effect.gen(function* () {
+    yield* owner.failpoints.reach(`${name}:before`)
+    const result = yield* quietBlock(owner, life, name, body)
+    yield* owner.failpoints.reach(`${name}:after`)
+    return result
+  })
+
+/** A block without failpoints. */
+export const quietBlock = <A>(
+  owner: Owner,
+  life: Life,
+  name: string,
+  body: (block: Block) => A,
+): Effect.Effect<A, StorageUnavailable | Unavailable> =>
+  Effect.suspend((): Effect.Effect<A, StorageUnavailable | Unavailable> => {
+    if (owner.life !== life) return Effect.fail(lifeEnded) // O2
+    try {
+      return Effect.succeed(runBlock(owner.host, life, owner.limits, takeFinishes, body))
+    } catch (cause) {
+      return failed(owner, name, cause)
+    }
+  })
+
+/** Repairs the alarm if this request finds it missing or given up. // O3 */
+export const repairAlarm = (owner: Owner, life: Life) =>
+  Effect.suspend(() => {
+    const { host, limits } = owner
+    if (!AlarmSlot.needsRepair(life, host.now(), limits)) return Effect.void
+    const { alarm, sql } = host.storage
+    return quietBlock(owner, life, "repair", (block) => {
+      AlarmSlot.armEarliest(alarm, sql, life, {
+        now: block.now,
+        held: AlarmSlot.mayStart(life, limits),
+      })
+    })
+  })
+
+/** The payload that every call of a thread starts with. */
+export const addressOf = (life: Life, threadId: ThreadId) => ({ ownerId: life.ownerId, threadId })

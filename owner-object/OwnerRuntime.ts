@@ -1,0 +1,92 @@
+/**
+ * An owner as one value: what the Durable Object, the unit tests and the simulation share.
+ *
+ * Making one does nothing that can fail; the server is built by the first call that needs it.
+ */
+import { Context, Effect, Layer, Scope } from "effect"
+import { callerHeaders, callerMiddlewareLayer } from "../contracts/Authorization.ts"
+import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { ThreadRpc } from "../contracts/ThreadRpc.ts"
+import type { WireTarget } from "../contracts/transport/Wire.ts"
+import { makeWireClient } from "../contracts/transport/WireClient.ts"
+import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
+import type { Failpoints } from "../platform/Failpoint.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { deliverAlarm } from "./Alarm.ts"
+import * as AlarmSlot from "./AlarmSlot.ts"
+import { handlersLayer } from "./Handlers.ts"
+import { storedOwnerId } from "./Maintenance.ts"
+import type { Owner } from "./Owner.ts"
+
+export interface OwnerOptions {
+  readonly limits: Limits
+  readonly codeVersion: string
+  readonly agentsDigest: string
+  /** The one native method of a thread's object. */
+  readonly thread: (ownerId: OwnerId, threadId: ThreadId) => WireTarget
+  readonly failpoints: Failpoints
+}
+
+export interface OwnerRuntime extends WireTarget {
+  /** Delivers the alarm. Rejects only when not even the fallback could be armed. */
+  readonly alarm: () => Promise<void>
+}
+
+interface Address {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+}
+
+/** The owner of an object. */
+export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): OwnerRuntime => {
+  const { limits } = options
+  const context = Context.make(CurrentLimits, limits)
+  const run = Effect.runPromiseWith(context)
+  const background: Owner["background"] = (effect) =>
+    host.waitUntil(
+      run(Effect.catchCause(effect, (cause) => Effect.logDebug("background work failed", cause))),
+    )
+
+  const build = Effect.gen(function* () {
+    const threads = yield* makeWireClient(ThreadRpc, {
+      target: ({ ownerId, threadId }: Address) => options.thread(ownerId, threadId),
+      headers: ({ ownerId }: Address) => callerHeaders({ _tag: "Owner", ownerId }),
+      requestId: host.uuid,
+    })
+    const owner: Owner = {
+      host,
+      limits,
+      failpoints: options.failpoints,
+      codeVersion: options.codeVersion,
+      threads,
+      background,
+      life: undefined,
+      starting: undefined,
+    }
+    const server = yield* makeWireServer(OwnerRpc).pipe(
+      Effect.provide(Layer.merge(handlersLayer(owner), callerMiddlewareLayer)),
+    )
+    return { owner, server }
+  })
+
+  let built: { readonly owner: Owner; readonly server: WireServer } | undefined
+  const ready = () => {
+    // The scope is the object's: it ends with it.
+    built ??= Effect.runSyncWith(context)(Scope.provide(build, Scope.makeUnsafe()))
+    return built
+  }
+
+  return {
+    call: (message, sink) => ready().server.call(message, sink),
+    alarm: async () => {
+      try {
+        const ownerId = (host.name ?? storedOwnerId(host.storage.sql)) as OwnerId | undefined
+        if (ownerId !== undefined) await run(deliverAlarm(ready().owner, ownerId))
+      } catch {
+        AlarmSlot.armFallback(host.storage.alarm, host.now(), limits)
+      }
+    },
+  }
+}

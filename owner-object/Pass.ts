@@ -1,0 +1,225 @@
+/**
+ * The pass: the whole of one maintenance event. One at a time.
+ *
+ * begin (a block) → turns of: select (a block), calls, commits → letting go → close (a block).
+ *
+ * Invariants
+ * - P1 A pass commits its own re-arm before it works, later with each pass in a row that did not
+ *   finish; one that kills its object does not come back twenty times a second.
+ * - P2 That nothing is left to do is checked and closed in one block, so no wake can be lost.
+ * - P3 A pass ends: at its yield time, its ceiling, its budget of calls, or when all is quiet; then it
+ *   lets go of calls and interrupts nobody's attempt.
+ * - P4 After every end the alarm is the earliest of all deadlines, or none.
+ */
+import { Effect, Exit, Fiber, Latch } from "effect"
+import { delayMillis } from "../contracts/Backoff.ts"
+import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
+import type { ThreadId } from "../contracts/Identifiers.ts"
+import * as AlarmSlot from "./AlarmSlot.ts"
+import { type Block, openForWriting, readLane, writeLane } from "./Block.ts"
+import { fly } from "./Flight.ts"
+import { isRunning } from "./Lane.ts"
+import { earliestTicket, nextFutureTicket } from "./LaneTable.ts"
+import type { Life, RunningPass } from "./Life.ts"
+import { inBlock, type Owner } from "./Owner.ts"
+import { dueBefore, ticketMillis } from "./Rotation.ts"
+import { type Picked, select } from "./Select.ts"
+
+type EndedBy = MaintenancePassReport["endedBy"]
+
+/** Lanes whose call may have been under way when their pass ended: looked at before believed. */
+const takeBackFlights = (block: Block): void => {
+  for (const threadId of block.maintenance.inFlight) {
+    const lane = readLane(block, threadId)
+    if (lane === undefined) continue
+    const marked = { ...lane, mustVisit: true, suspect: true }
+    writeLane(block, lane, marked, { afterTurn: true })
+  }
+  block.maintenance = { ...block.maintenance, inFlight: [] }
+}
+
+const anythingDue = (block: Block): boolean => {
+  if (block.life.version === 0) return false
+  const ticket = earliestTicket(block.host.storage.sql, startable(block))
+  return ticket !== undefined && ticket < dueBefore(block.now)
+}
+
+const startable = (block: Block): boolean =>
+  block.maintenance.running < block.limits.runningPerOwner
+
+/** Ends at once when nothing is due; else arms for the case that this pass never ends. */
+const begin = (block: Block, pass: RunningPass): MaintenancePassReport | undefined => {
+  const { life, limits, now, host } = block
+  if (block.maintenance.inFlight.length > 0) takeBackFlights(block)
+  if (!anythingDue(block)) {
+    const { alarm, sql } = host.storage
+    const armed = AlarmSlot.armEarliest(alarm, sql, life, { now, held: startable(block) })
+    life.pass = undefined // P2
+    return reportOf(block, pass, { phase: "caught-up", alarm: armed, endedBy: "quiescent" })
+  }
+  openForWriting(block)
+  const unfinished = block.maintenance.unfinished + 1
+  block.maintenance = { ...block.maintenance, unfinished }
+  const curve = { baseMillis: limits.passRetryMillis, maxMillis: limits.passRetryMaxMillis }
+  AlarmSlot.armRetry(host.storage.alarm, life, now + delayMillis(curve, unfinished), now) // P1
+  return undefined
+}
+
+const reportOf = (
+  block: Block,
+  pass: RunningPass,
+  end: Pick<MaintenancePassReport, "phase" | "alarm" | "endedBy">,
+): MaintenancePassReport => ({
+  ...end,
+  recovered: pass.recovered,
+  settled: pass.settled,
+  nonterminal: block.maintenance.nonterminal,
+  startedAt: pass.startedAt,
+  endedAt: block.now,
+  actorCalls: pass.calls,
+})
+
+/** Ends the pass in one block. For `quiescent`, only if nothing is left to do. // P2 */
+const close = (
+  block: Block,
+  pass: RunningPass,
+  endedBy: EndedBy,
+): MaintenancePassReport | undefined => {
+  const { life, host } = block
+  if (endedBy === "quiescent") {
+    if (pass.flights.size > 0 || anythingDue(block)) return undefined // P2
+  }
+  const { alarm, sql } = host.storage
+  const armed = AlarmSlot.armEarliest(alarm, sql, life, {
+    now: block.now,
+    held: startable(block),
+  }) // P4
+  life.pass = undefined // P2
+  const report = reportOf(block, pass, { phase: "actionable", alarm: armed, endedBy })
+  block.maintenance = {
+    ...block.maintenance,
+    unfinished: 0,
+    inFlight: [...pass.flights.keys()],
+    lastPass: report,
+  }
+  return report
+}
+
+/** Has the picked lanes called, each in a fiber of its own. */
+const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
+  Effect.gen(function* () {
+    const { threadId } = pick.lane
+    pass.flights.set(threadId, {
+      kind: pick.kind,
+      slow: pick.slow,
+      starts: pick.kind === "dispatch" && !isRunning(pick.lane),
+    })
+    pass.calls += 1
+    const fiber = yield* fly(owner, life, pass, pick).pipe(
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          // A call that was let go stays in the set in flight, for the next pass to look at.
+          if (!Exit.hasInterrupts(exit)) landed(pass, threadId)
+        }),
+      ),
+      Effect.forkDetach({ startImmediately: true }),
+    )
+    return fiber
+  })
+
+const landed = (pass: RunningPass, threadId: ThreadId): void => {
+  pass.flights.delete(threadId)
+  pass.marked.delete(threadId)
+  pass.wake()
+}
+
+/** Waits for a wake, the next deadline of a lane, or the yield time. */
+const pause = (owner: Owner, pass: RunningPass, latch: Latch.Latch) =>
+  Effect.suspend(() => {
+    const now = owner.host.now()
+    const ticket = nextFutureTicket(owner.host.storage.sql, now)
+    const at = Math.min(ticket === undefined ? Infinity : ticketMillis(ticket), pass.yieldAt)
+    return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))
+  })
+
+/** Turns until the pass has a reason to end. A quiet one is closed here. */
+const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
+  Effect.gen(function* () {
+    const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
+    while (true) {
+      if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
+      if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
+      latch.closeUnsafe()
+      const picks = yield* inBlock(owner, life, "select", (block) => select(block, pass))
+      for (const pick of picks) {
+        const fiber = yield* launch(owner, life, pass, pick)
+        fibers.add(fiber)
+        fiber.addObserver(() => fibers.delete(fiber))
+      }
+      if (pass.flights.size > 0) {
+        yield* pause(owner, pass, latch)
+        continue
+      }
+      const closed = yield* inBlock(owner, life, "close", (block) =>
+        close(block, pass, "quiescent"),
+      )
+      if (closed !== undefined) return { endedBy: "quiescent" as const, fibers, report: closed }
+    }
+  })
+
+/** Waits a moment for calls under way, then stops waiting for them. // P3 */
+const letGo = (owner: Owner, fibers: ReadonlySet<Fiber.Fiber<unknown, unknown>>) =>
+  Effect.gen(function* () {
+    const waiting = Array.from(fibers)
+    yield* Effect.timeoutOption(Fiber.awaitAll(waiting), owner.limits.letGoMillis)
+    for (const fiber of waiting) fiber.interruptUnsafe()
+  })
+
+const work = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
+  Effect.gen(function* () {
+    const end = yield* turns(owner, life, pass, latch)
+    if ("report" in end && end.report !== undefined) return end.report
+    yield* letGo(owner, end.fibers)
+    return yield* inBlock(owner, life, "close", (block) => close(block, pass, end.endedBy))
+  })
+
+const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => {
+  const startedAt = owner.host.now()
+  const { limits } = owner
+  return {
+    startedAt,
+    yieldAt: startedAt + limits.passYieldMillis,
+    oneSlot: life.maintenance.unfinished >= limits.unfinishedPassesBeforeOneSlot,
+    flights: new Map(),
+    marked: new Set(),
+    wake: () => void latch.openUnsafe(),
+    calls: 0,
+    settled: 0,
+    recovered: 0,
+  }
+}
+
+/** Runs one pass to its end and gives its report. The caller has made sure that none runs. */
+export const runPass = (owner: Owner, life: Life) =>
+  Effect.gen(function* () {
+    const latch = Latch.makeUnsafe(false)
+    const pass = makePass(owner, latch, life)
+    const ceiling = owner.limits.passCeilingMillis
+    life.pass = pass
+    const report = yield* Effect.gen(function* () {
+      const caughtUp = yield* inBlock(owner, life, "begin", (block) => begin(block, pass))
+      if (caughtUp !== undefined) return caughtUp
+      const done = yield* Effect.timeoutOption(work(owner, life, pass, latch), ceiling)
+      if (done._tag === "Some" && done.value !== undefined) return done.value
+      return yield* inBlock(owner, life, "close", (block) => close(block, pass, "ceiling"))
+    }).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          if (life.pass === pass) life.pass = undefined
+        }),
+      ),
+    )
+    if (report !== undefined) for (const tell of life.passWaiters) tell(report)
+    life.passWaiters.clear()
+    return report
+  })

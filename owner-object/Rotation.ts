@@ -1,0 +1,101 @@
+/**
+ * Rotation: what a lane needs next, when, and its place among the others. Pure.
+ *
+ * Invariants
+ * - R1 Nothing of a lane is due before the end of its backoff.
+ * - R2 A lane that is due keeps its ticket until its turn; after its turn it gets a new one behind
+ *   all that wait. An order by name would starve old threads under rising ids.
+ * - R3 A lane that becomes due stands behind every deadline of that millisecond and every ticket
+ *   already given for the present.
+ * - R4 An enrolled lane is always due at some time: a visit, or the end of its cover.
+ */
+import type { Limits } from "../contracts/Limits.ts"
+import { isRunning, type Lane, type Work } from "./Lane.ts"
+
+/** Something to do, from a time on (epoch milliseconds; 0 or any past time is now). */
+export interface Need {
+  readonly work: Work
+  readonly at: number
+}
+
+/** What the owner knows in memory about the mutations of a lane: when their cover ends. */
+export interface Cover {
+  readonly untilAt: number
+}
+
+const earlier = (first: Need | undefined, second: Need | undefined): Need | undefined =>
+  first === undefined || (second !== undefined && second.at < first.at) ? second : first
+
+/** The lines of the table from `recoverAt` on: what the stored report asks for. */
+const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined => {
+  const report = lane.report
+  if (report === undefined) return undefined
+  if (report.recoverAt !== undefined) return { work: "recover", at: report.recoverAt }
+  if (isRunning(lane)) {
+    return { work: "dispatch", at: lane.marks.watchAt ?? now + limits.watchMillis }
+  }
+  if (report.paused) return undefined
+  const dueAt = Math.min(report.dueAt ?? Infinity, report.upkeepAt ?? Infinity)
+  if (dueAt === Infinity) return undefined
+  if (lane.marks.stalledUntilAt !== undefined) {
+    return { work: "dispatch", at: Math.max(dueAt, lane.marks.stalledUntilAt) }
+  }
+  const binding = lane.marks.binding
+  if (binding !== undefined && binding.submissionId === report.head?.submissionId) {
+    return { work: "binding", at: Math.max(dueAt, binding.notBefore) }
+  }
+  return { work: "dispatch", at: dueAt }
+}
+
+/**
+ * What the lane needs next, first match wins, or nothing. `cover` is there exactly while a mutation
+ * of this lane is active; a cover that has ended moves on instead of turning into a visit.
+ */
+export const needOf = (
+  lane: Lane,
+  cover: Cover | undefined,
+  now: number,
+  limits: Limits,
+): Need | undefined => {
+  const need = needBeforeBackoff(lane, cover, now, limits)
+  if (need === undefined) return undefined
+  const backoffUntil = lane.marks.backoffUntilAt ?? 0
+  return { work: need.work, at: Math.max(need.at, backoffUntil) } // R1
+}
+
+const needBeforeBackoff = (
+  lane: Lane,
+  cover: Cover | undefined,
+  now: number,
+  limits: Limits,
+): Need | undefined => {
+  if (lane.mustVisit || (lane.enrolled !== undefined && cover === undefined)) {
+    return { work: "visit", at: now } // R4
+  }
+  const asked = needOfReport(lane, now, limits)
+  if (cover === undefined) return asked
+  const coverEnd = cover.untilAt > now ? cover.untilAt : now + limits.coverMillis
+  return earlier(asked, { work: "visit", at: coverEnd }) // R4
+}
+
+/** Thousandths of a millisecond from epoch milliseconds. Exact until the year 2255. */
+export const toTicket = (atMillis: number): number => atMillis * 1000
+
+/** The millisecond a ticket falls into: when the alarm must ring for it. */
+export const ticketMillis = (ticket: number): number => Math.floor(ticket / 1000)
+
+/** Every ticket below this is due at `now`. */
+export const dueBefore = (now: number): number => toTicket(now + 1)
+
+/** The ticket for a need. `kept` is the lane's ticket if it must keep it while due. */
+export const ticketOf = (options: {
+  readonly need: Need
+  readonly kept: number | undefined
+  readonly now: number
+  readonly lastTicket: number
+}): number => {
+  const { need, kept, now, lastTicket } = options
+  if (need.at > now) return toTicket(need.at)
+  if (kept !== undefined && kept < dueBefore(now)) return kept // R2
+  return Math.max(toTicket(now) + 1, lastTicket + 1) // R3
+}

@@ -1,0 +1,139 @@
+/**
+ * Selection: who gets the free slots, in one block that records them before their calls.
+ *
+ * Invariants
+ * - D1 Each kind of call has slots of its own, so that no kind can starve another.
+ * - D2 The smallest tickets go first; lanes in backoff take at most half of the slots of a kind.
+ * - D3 The set in flight is durable before the first of its calls.
+ * - D4 A lane is in flight once.
+ * - D5 While as many attempts run as may, a lane that would start another is held, with its ticket.
+ */
+import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import { type Block, readLane, writeLane } from "./Block.ts"
+import { type CallKind, isRunning, type Lane, type Work } from "./Lane.ts"
+import { type Due, dueLanes, holdLane } from "./LaneTable.ts"
+import type { RunningPass } from "./Life.ts"
+
+const kinds: ReadonlyArray<CallKind> = ["visit", "recover", "dispatch"]
+
+const worksOf = (kind: CallKind, mayStart: boolean): ReadonlyArray<Work> => {
+  if (kind !== "dispatch") return [kind]
+  return mayStart ? ["dispatch", "binding", "held"] : ["dispatch", "binding"]
+}
+
+const slotsOf = (kind: CallKind, limits: Limits): number => {
+  switch (kind) {
+    case "dispatch":
+      return limits.dispatchSlots
+    case "visit":
+      return limits.visitSlots
+    case "recover":
+      return limits.recoverySlots
+  }
+}
+
+/** A lane that was given a slot. */
+export interface Picked {
+  readonly kind: CallKind
+  readonly lane: Lane
+  readonly slow: boolean
+  /** Set on a visit that may clear the enrolment: what the thread stores as its fence. */
+  readonly fence: Generation | undefined
+}
+
+/** How many attempts may still be started: what runs, and what is being started, counts. */
+const startsLeft = (block: Block, pass: RunningPass): number => {
+  let starting = 0
+  for (const flight of pass.flights.values()) if (flight.starts) starting += 1
+  return block.limits.runningPerOwner - block.maintenance.running - starting
+}
+
+/** The free slots of a kind, and how many of them a lane in backoff may take. // D1 */
+const freeSlots = (block: Block, pass: RunningPass, kind: CallKind) => {
+  const slots = pass.oneSlot ? 1 : slotsOf(kind, block.limits)
+  let used = 0
+  let slowUsed = 0
+  for (const flight of pass.flights.values()) {
+    if (flight.kind !== kind) continue
+    used += 1
+    if (flight.slow) slowUsed += 1
+  }
+  return { free: slots - used, slowFree: Math.max(1, Math.floor(slots / 2)) - slowUsed }
+}
+
+/** The due lanes that could take a free slot of this kind, by ticket. */
+const candidates = (
+  block: Block,
+  pass: RunningPass,
+  kind: CallKind,
+  options: { readonly limit: number; readonly mayStart: boolean },
+): ReadonlyArray<Due> => {
+  // Lanes in flight keep their rows as they are, so they come first and are passed over.
+  const limit = options.limit + pass.flights.size
+  return worksOf(kind, options.mayStart)
+    .flatMap((work) =>
+      [false, true].flatMap((slow) =>
+        dueLanes(block.host.storage.sql, { work, slow, now: block.now, limit }),
+      ),
+    )
+    .filter((due) => !pass.flights.has(due.threadId)) // D4
+    .sort((first, second) => first.ticket - second.ticket) // D2
+}
+
+/** A visit whose only reason is a cover that has ended while its mutation is active: moved on. */
+const movesOn = (block: Block, lane: Lane): boolean =>
+  lane.work === "visit" && !lane.mustVisit && block.life.overlaps.has(lane.threadId)
+
+const pickOf = (block: Block, kind: CallKind, lane: Lane): Picked => ({
+  kind,
+  lane,
+  slow: lane.slow,
+  fence: kind === "visit" && !block.life.overlaps.has(lane.threadId) ? lane.enrolled : undefined,
+})
+
+const selectKind = (block: Block, pass: RunningPass, kind: CallKind): ReadonlyArray<Picked> => {
+  const { free, slowFree } = freeSlots(block, pass, kind)
+  if (free <= 0) return []
+  let starts = startsLeft(block, pass)
+  let slowLeft = slowFree
+  const picks: Array<Picked> = []
+  for (const due of candidates(block, pass, kind, { limit: free, mayStart: starts > 0 })) {
+    if (picks.length === free) break
+    if (due.slow && slowLeft <= 0) continue // D2
+    const lane = readLane(block, due.threadId)
+    if (lane === undefined) continue
+    if (movesOn(block, lane)) {
+      writeLane(block, lane, lane, { afterTurn: false })
+      continue
+    }
+    if (kind === "dispatch" && !isRunning(lane)) {
+      if (starts <= 0) {
+        holdLane(block.host.storage.sql, lane.threadId) // D5
+        continue
+      }
+      starts -= 1
+    }
+    if (due.slow) slowLeft -= 1
+    picks.push(pickOf(block, kind, lane))
+  }
+  return picks
+}
+
+/** Gives every free slot away and records who is in flight. */
+export const select = (block: Block, pass: RunningPass): ReadonlyArray<Picked> => {
+  if (block.life.version === 0) return []
+  const picks = kinds.flatMap((kind) => selectKind(block, pass, kind))
+  if (picks.length === 0) return picks
+  const inFlight: Array<ThreadId> = [...pass.flights.keys(), ...picks.map((p) => p.lane.threadId)]
+  block.maintenance = {
+    ...block.maintenance,
+    inFlight, // D3
+    lastServed: lastOf(picks, "dispatch") ?? block.maintenance.lastServed,
+    lastRecovered: lastOf(picks, "recover") ?? block.maintenance.lastRecovered,
+  }
+  return picks
+}
+
+const lastOf = (picks: ReadonlyArray<Picked>, kind: CallKind): ThreadId | undefined =>
+  picks.findLast((pick) => pick.kind === kind)?.lane.threadId

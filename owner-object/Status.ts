@@ -1,0 +1,121 @@
+/**
+ * What the owner tells about itself. Reads only; bounded at any number of lanes.
+ */
+import { type Generation, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import type {
+  LaneStatus,
+  MaintenanceStatus,
+  ThreadPage,
+  ThreadSummary,
+} from "../contracts/Maintenance.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { isRunning, type Lane } from "./Lane.ts"
+import { countDue, oldestEnrolled, pageLanes, readLane } from "./LaneTable.ts"
+import type { Life } from "./Life.ts"
+import { ticketMillis } from "./Rotation.ts"
+
+/** Counts are exact up to here, then "at least". */
+const countedUpTo = 1_000
+
+/** The field if it is there: an absent field and an undefined one are not the same in a contract. */
+const present = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
+  value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V })
+
+const newestGeneration = (life: Life): Generation | undefined =>
+  life.maintenance.incarnation === 0
+    ? undefined
+    : makeGeneration({
+        incarnation: life.maintenance.incarnation,
+        counter: life.incarnation === life.maintenance.incarnation ? life.counter : 0,
+      })
+
+export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStatus => {
+  const { sql } = host.storage
+  const tables = life.version > 0
+  const dirty = newestGeneration(life)
+  const oldest = tables ? oldestEnrolled(sql, countedUpTo) : undefined
+  const row = life.maintenance
+  return {
+    ownerId: life.ownerId,
+    ...present("dirty", dirty),
+    ...present("processed", oldest ?? dirty),
+    nonterminal: row.nonterminal,
+    lanes: row.lanes,
+    dueLanes: tables ? countDue(sql, host.now(), countedUpTo) : 0,
+    runningLanes: row.running,
+    faultedLanes: 0,
+    unfinishedPasses: row.unfinished,
+    ...present("alarmAt", life.armedAt),
+    ...present("lastServedThreadId", row.lastServed),
+    ...present("lastRecoveredThreadId", row.lastRecovered),
+    ...present("lastPass", row.lastPass),
+  }
+}
+
+/** A lane as its owner sees it. `now` tells which waits are still ahead. */
+export const laneStatus = (
+  threadId: ThreadId,
+  lane: Lane | undefined,
+  now: number,
+): LaneStatus => {
+  const { report, marks } = lane ?? { report: undefined, marks: {} }
+  const ahead = (at: number | undefined) => (at !== undefined && at > now ? at : undefined)
+  return {
+    threadId,
+    known: lane !== undefined,
+    ...present("work", lane?.work),
+    ...present("workAt", lane?.nextAt === undefined ? undefined : ticketMillis(lane.nextAt)),
+    ...present("enrolled", lane?.enrolled),
+    mustVisit: lane?.mustVisit ?? false,
+    suspect: lane?.suspect ?? false,
+    paused: report?.paused ?? false,
+    running: lane !== undefined && isRunning(lane),
+    nonterminal: report?.nonterminal ?? 0,
+    ...present("head", report?.head),
+    ...present("backoffUntilAt", ahead(marks.backoffUntilAt)),
+    unchangedTurns: marks.unchanged ?? 0,
+    ...present("stalledUntilAt", ahead(marks.stalledUntilAt)),
+    ...present(
+      "binding",
+      marks.binding === undefined
+        ? undefined
+        : {
+            attempts: marks.binding.attempts,
+            notBefore: marks.binding.notBefore,
+            ...present("name", marks.binding.name),
+          },
+    ),
+  }
+}
+
+const summary = (lane: Lane): ThreadSummary => ({
+  threadId: lane.threadId,
+  ...present("title", lane.report?.title),
+  nonterminal: lane.report?.nonterminal ?? 0,
+  parked: lane.report?.parked ?? 0,
+  paused: lane.report?.paused ?? false,
+  tailSequence: lane.report?.tailSequence ?? 0,
+  ...present("head", lane.report?.head),
+})
+
+/** A page of threads by id; at most `pageThreads`. */
+export const listThreads = (
+  host: ObjectHost,
+  life: Life,
+  limits: Limits,
+  query: { readonly after?: ThreadId; readonly limit?: number },
+): ThreadPage => {
+  if (life.version === 0) return { threads: [] }
+  const limit = Math.max(1, Math.min(query.limit ?? limits.pageThreads, limits.pageThreads))
+  const lanes = pageLanes(host.storage.sql, { after: query.after ?? "", limit: limit + 1 })
+  const threads = lanes.slice(0, limit).map(summary)
+  return { threads, ...present("next", lanes.length > limit ? threads.at(-1)?.threadId : undefined) }
+}
+
+export const statusOfThread = (host: ObjectHost, life: Life, threadId: ThreadId): LaneStatus =>
+  laneStatus(
+    threadId,
+    life.version === 0 ? undefined : readLane(host.storage.sql, threadId),
+    host.now(),
+  )

@@ -1,0 +1,66 @@
+/**
+ * Submit: an input passes the gate into its thread. The receipt is the thread's own.
+ *
+ * What needs no thread is checked first, and a refusal there writes nothing. Not the agent: after a
+ * deploy old and new code coexist for minutes, and the thread's code decides.
+ */
+import { Effect, Result } from "effect"
+import { canonicalJson } from "../contracts/CanonicalJson.ts"
+import type { Principal } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import type { Rpc, RpcGroup } from "effect/rpc"
+import type { Life } from "./Life.ts"
+import { withMutation } from "./Mutation.ts"
+import type { Owner } from "./Owner.ts"
+
+export type SubmitPayload = Rpc.Payload<
+  Extract<RpcGroup.Rpcs<typeof OwnerRpc>, { readonly _tag: "submit" }>
+>
+
+/** The payload's size, or why it cannot be stored as given. */
+const measure = (payload: SubmitPayload, limits: Limits) =>
+  Result.andThen(
+    canonicalJson(payload.input, { maxBytes: limits.inputBytes, maxNesting: limits.jsonNesting }),
+    ({ bytes }) =>
+      Result.map(
+        canonicalJson(payload.title ?? "", {
+          maxBytes: limits.recordBytes,
+          maxNesting: 1,
+          limitName: "titleCharacters",
+        }),
+        () => bytes,
+      ),
+  )
+
+/**
+ * What an owner that is full says. A key that was accepted before still gets its receipt: a client
+ * that lost its answer must not be stranded.
+ */
+const fullness = (life: Life, limits: Limits) =>
+  life.maintenance.nonterminal < limits.nonterminalPerOwner
+    ? {}
+    : {
+        replayOnly: {
+          limit: "nonterminalPerOwner",
+          actual: life.maintenance.nonterminal,
+          maximum: limits.nonterminalPerOwner,
+        },
+      }
+
+export const submit = (owner: Owner, life: Life, payload: SubmitPayload, principal: Principal) =>
+  Effect.gen(function* () {
+    const bytes = yield* Effect.fromResult(measure(payload, owner.limits))
+    return yield* withMutation(owner, life, {
+      threadId: payload.threadId,
+      bytes,
+      call: (generation, now) =>
+        owner.threads.admit({
+          ...payload,
+          ...fullness(life, owner.limits),
+          principal,
+          generation,
+          now,
+        }),
+    })
+  })

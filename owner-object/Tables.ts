@@ -1,0 +1,65 @@
+/**
+ * The owner's tables and their migrations.
+ *
+ * `lanes` has a row per thread; one index over (work, slow, next_at) answers what is due, who is next
+ * and when the alarm must ring. `maintenance` has one row. Nothing is ever scanned.
+ *
+ * Invariants
+ * - T1 Tables are made by the first mutation; reading an untouched object writes nothing.
+ * - T2 A migration is only ever appended; the number of those applied is in a table of our own.
+ */
+import type { Sql } from "../platform/ObjectStorage.ts"
+
+/** Applied in order, once each, in the block of the first mutation that finds them missing. // T2 */
+const migrations: ReadonlyArray<ReadonlyArray<string>> = [
+  [
+    `CREATE TABLE maintenance (
+      id INTEGER PRIMARY KEY,
+      owner_id TEXT NOT NULL,
+      incarnation INTEGER NOT NULL,
+      in_flight TEXT NOT NULL,
+      unfinished INTEGER NOT NULL,
+      lanes INTEGER NOT NULL,
+      nonterminal INTEGER NOT NULL,
+      running INTEGER NOT NULL,
+      last_served TEXT,
+      last_recovered TEXT,
+      last_pass TEXT
+    )`,
+    `CREATE TABLE lanes (
+      thread_id TEXT PRIMARY KEY,
+      report TEXT,
+      enrolled TEXT,
+      must_visit INTEGER NOT NULL,
+      suspect INTEGER NOT NULL,
+      marks TEXT NOT NULL,
+      work TEXT,
+      slow INTEGER NOT NULL,
+      next_at INTEGER,
+      outbox_at INTEGER
+    ) WITHOUT ROWID`,
+    // Partial: a lane that needs nothing has no entry, so settling the last work writes none.
+    `CREATE INDEX lanes_work ON lanes (work, slow, next_at) WHERE work IS NOT NULL`,
+  ],
+]
+
+export const schemaVersion = migrations.length
+
+/** The version of the stored tables; 0 for an untouched object. */
+export const storedVersion = (sql: Sql): number => {
+  const [table] = sql.all("SELECT 1 AS here FROM sqlite_schema WHERE name = 'schema_version'")
+  if (table === undefined) return 0
+  const [row] = sql.all<{ version: number }>("SELECT version FROM schema_version")
+  return row?.version ?? 0
+}
+
+/** Brings the tables up to date. Called inside the block of a mutation only. // T1 */
+export const migrate = (sql: Sql, fromVersion: number): void => {
+  if (fromVersion === 0) {
+    sql.run("CREATE TABLE schema_version (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)")
+  }
+  for (const statements of migrations.slice(fromVersion)) {
+    for (const statement of statements) sql.run(statement)
+  }
+  sql.run("INSERT OR REPLACE INTO schema_version (id, version) VALUES (1, ?)", schemaVersion)
+}
