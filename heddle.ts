@@ -30,11 +30,11 @@ export * from "./contracts/index.ts"
 export { HeddleClient } from "./client/HeddleClient.ts"
 
 /** The services that the handlers of these agents need. */
-export type Requirements<Registered extends ReadonlyArray<AgentLive<any>>> =
+export type Requirements<Registered extends ReadonlyArray<AgentLive<unknown>>> =
   Registered[number] extends AgentLive<infer R> ? R : never
 
 /** The handlers' services, or how to make them from the Worker's environment. */
-export type Services<R> = Layer.Layer<R> | ((env: any) => Layer.Layer<R>)
+export type Services<R> = Layer.Layer<R> | ((env: never) => Layer.Layer<R>)
 
 interface Options<Registered> {
   /** Every agent of the deployment, each name once. */
@@ -48,10 +48,11 @@ interface Options<Registered> {
 }
 
 /** What a deployment is made of. `services` must bring all that the handlers require. */
-export type HeddleOptions<Registered extends ReadonlyArray<AgentLive<any>>> = Options<Registered> &
-  ([Requirements<Registered>] extends [never]
-    ? { readonly services?: Services<never> }
-    : { readonly services: Services<Requirements<Registered>> })
+export type HeddleOptions<Registered extends ReadonlyArray<AgentLive<unknown>>> =
+  Options<Registered> &
+    ([Requirements<Registered>] extends [never]
+      ? { readonly services?: Services<never> }
+      : { readonly services: Services<Requirements<Registered>> })
 
 /** What a Worker exports: extend the classes, and hand out `fetch`. */
 export interface Deployment {
@@ -67,7 +68,7 @@ export class DeploymentError extends Error {
 }
 
 /** The agents by name. Throws when two have the same. */
-const register = (agents: ReadonlyArray<AgentLive<any>>): Agents => {
+const register = (agents: ReadonlyArray<AgentLive<unknown>>): Agents => {
   const byName = new Map<AgentId, AgentLive<never>>()
   for (const live of agents) {
     const { name } = live.agent
@@ -116,7 +117,7 @@ const codeVersionOf = (env: unknown, digest: string): string => {
   return typeof id === "string" && id !== "" ? id : digest
 }
 
-const make = <const Registered extends ReadonlyArray<AgentLive<any>>>(
+const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   options: HeddleOptions<Registered>,
 ): Deployment => {
   checkRuntime()
@@ -125,7 +126,7 @@ const make = <const Registered extends ReadonlyArray<AgentLive<any>>>(
   const failpoints = options.testing?.failpoints ?? inert
   const digest = agentsDigest(agents)
   const given: Services<never> = options.services ?? Layer.empty
-  const services = (env: unknown) => (typeof given === "function" ? given(env) : given)
+  const services = (env: unknown) => (typeof given === "function" ? given(env as never) : given)
   const names = { owners: "OWNERS", threads: "THREADS", ...options.bindings }
   const owners = (env: unknown) => namespaceOf(env, names.owners)
   const threads = (env: unknown) => namespaceOf(env, names.threads)

@@ -43,7 +43,7 @@ interface Lane {
   readonly threadId: ThreadId
 }
 
-const clients = Effect.fnUntraced(function* ({ identity, targets }: EdgeOptions) {
+const makeClients = Effect.fnUntraced(function* ({ identity, targets }: EdgeOptions) {
   const headers =
     identity._tag === "Verified"
       ? callerHeaders({ _tag: "Principal", principal: identity.grants.principal }) // E1
@@ -60,7 +60,7 @@ const clients = Effect.fnUntraced(function* ({ identity, targets }: EdgeOptions)
   return { owner, thread }
 })
 
-type Clients = Effect.Success<ReturnType<typeof clients>>
+type Clients = Effect.Success<ReturnType<typeof makeClients>>
 
 /** Adds the owner's view to the frame that opens a stream. */
 const withLane = Effect.fnUntraced(function* (
@@ -85,7 +85,7 @@ const observe = (clients: Clients, payload: Lane & { readonly after?: number }) 
 
 const handlers = (options: EdgeOptions) =>
   HeddleRpc.toLayer(
-    Effect.map(clients(options), (clients) => {
+    Effect.map(makeClients(options), (clients) => {
       const { owner, thread } = clients
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),

@@ -21,7 +21,7 @@ export interface EntrypointOptions {
 /** What `class Api extends heddle.Entrypoint {}` extends. */
 export type EntrypointClass = new (
   ctx: ExecutionContext<unknown>,
-  env: any,
+  env: unknown,
 ) => WorkerEntrypoint<unknown, unknown> & WireTarget
 
 /** The class to extend and export, so that other Workers can bind it. */

@@ -141,7 +141,7 @@ export const makeHttpHandler =
       }
     } catch (error) {
       const reference = crypto.randomUUID()
-      console.error(`Defect ${reference} in the HTTP edge`, error)
+      Effect.runFork(Effect.logError(`Defect ${reference} in the HTTP edge`, error))
       return answer(500, { _tag: "InternalDefect", reference }) // H1
     }
   }

@@ -113,8 +113,7 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
   const silenceMillis = options.silenceMillis ?? 45_000
   const url = rpcUrl(options.url)
   const open = new Map<string | number, AbortController>()
-  const tokenOf = async () =>
-    typeof options.token === "string" ? options.token : await options.token() // N2
+  const tokenOf = () => (typeof options.token === "string" ? options.token : options.token()) // N2
 
   const exchange = async (
     request: RequestEncoded,

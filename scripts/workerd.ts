@@ -28,7 +28,10 @@ export interface WorkerdOptions {
   readonly secret?: string
   /** More text bindings. */
   readonly vars?: Readonly<Record<string, string>>
-  /** Appended with what workerd and the Worker print; discarded when absent. */
+  /**
+   * A file that is appended with what workerd and the Worker print, or `inherit` to print it here;
+   * discarded when absent.
+   */
   readonly logFile?: string
 }
 
@@ -96,17 +99,19 @@ const listeningPort = (child: ChildProcess): Promise<number> =>
 /** Raises the soft limit of open files (an object holds several) and becomes workerd. */
 const raiseAndExecute = 'ulimit -S -n "$(ulimit -H -n)" 2>/dev/null; exec "$0" "$@"' // W1
 
-const launch = async (
-  arguments_: ReadonlyArray<string>,
-  logFile: string,
-): Promise<ChildProcess> => {
+const launchTo = (output: number | "inherit", flags: ReadonlyArray<string>): ChildProcess =>
+  spawn("/bin/sh", ["-c", raiseAndExecute, workerdPath(), ...flags], {
+    stdio: ["ignore", output, output, "pipe"],
+    // A Ctrl-C at a terminal reaches whole process groups; the script decides the order here.
+    detached: true,
+  })
+
+const launch = async (flags: ReadonlyArray<string>, logFile: string): Promise<ChildProcess> => {
+  if (logFile === "inherit") return launchTo("inherit", flags)
+  await mkdir(dirname(resolvePath(logFile)), { recursive: true })
   const log = await open(logFile, "a")
   try {
-    return spawn("/bin/sh", ["-c", raiseAndExecute, workerdPath(), ...arguments_], {
-      stdio: ["ignore", log.fd, log.fd, "pipe"],
-      // A Ctrl-C at a terminal reaches whole process groups; the script decides the order here.
-      detached: true,
-    })
+    return launchTo(log.fd, flags)
   } finally {
     await log.close()
   }
@@ -143,9 +148,6 @@ const withConfigFolder = async <A>(
 export const startWorkerd = async (options: WorkerdOptions): Promise<RunningWorkerd> => {
   const build = options.build ?? (await buildWorker())
   await mkdir(options.persistDir, { recursive: true })
-  if (options.logFile !== undefined) {
-    await mkdir(dirname(resolvePath(options.logFile)), { recursive: true })
-  }
   return withConfigFolder({ ...options, build }, async (configFile) => {
     const child = await launch(
       ["serve", "--experimental", "--control-fd=3", configFile],
