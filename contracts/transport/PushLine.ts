@@ -5,14 +5,14 @@
  * - L2 After a push that the reader refused nothing is pushed any more.
  * - L3 A quiet reader is probed with an empty push; a probe that is refused interrupts the handler.
  */
-import { Effect, type Fiber, Semaphore } from "effect"
+import { Clock, Effect, type Fiber, Semaphore } from "effect"
 import type { WireSink } from "./Wire.ts"
 
 export interface PushLine {
   /** True when the reader has taken all values, false when it cannot be reached. */
   readonly push: (values: ReadonlyArray<unknown>) => Effect.Effect<boolean>
-  /** Counts pushes: whoever finds it unchanged after a while saw a quiet stream. */
-  readonly pushes: () => number
+  /** When the last push was taken, on the clock of who pushed; 0 before the first. Epoch millis. */
+  readonly takenAt: () => number
   /** Ends the line: later pushes are refused. */
   readonly close: () => void
 }
@@ -32,15 +32,17 @@ const send = (sink: WireSink, values: ReadonlyArray<unknown>): Effect.Effect<boo
 
 export const pushLine = (sink: WireSink): PushLine => {
   const lock = Semaphore.makeUnsafe(1)
-  let pushes = 0
+  let takenAt = 0
   let closed = false
   const once = (values: ReadonlyArray<unknown>): Effect.Effect<boolean> =>
     Effect.suspend(() => {
       if (closed) return Effect.succeed(false) // L2
-      pushes++
-      return Effect.map(send(sink, values), (taken) => {
+      return Effect.flatMap(send(sink, values), (taken) => {
         if (!taken) closed = true
-        return taken
+        return Effect.map(Clock.currentTimeMillis, (now) => {
+          takenAt = now
+          return taken
+        })
       })
     })
   const parts = (values: ReadonlyArray<unknown>): Effect.Effect<boolean> =>
@@ -52,7 +54,7 @@ export const pushLine = (sink: WireSink): PushLine => {
   return {
     push: (values) =>
       lock.withPermit(values.length <= valuesPerPush ? once(values) : parts(values)), // L1
-    pushes: () => pushes,
+    takenAt: () => takenAt,
     close: () => {
       closed = true
     },
@@ -64,17 +66,18 @@ const probe = (
   heartbeatMillis: number,
   handler: Fiber.Fiber<unknown, unknown>,
 ): Effect.Effect<void> => {
-  const beat = (seen: number): Effect.Effect<void> =>
-    Effect.flatMap(Effect.sleep(heartbeatMillis), () => {
-      const now = line.pushes()
-      if (now !== seen) return beat(now)
+  const beat = (sinceAt: number): Effect.Effect<void> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const quietSinceAt = Math.max(sinceAt, line.takenAt())
+      const leftMillis = quietSinceAt + heartbeatMillis - now
+      if (leftMillis > 0) return Effect.andThen(Effect.sleep(leftMillis), beat(quietSinceAt))
       return Effect.flatMap(line.push([]), (taken) => {
-        if (taken) return beat(line.pushes())
+        if (taken) return beat(line.takenAt())
         handler.interruptUnsafe() // L3
         return Effect.void
       })
     })
-  return beat(line.pushes())
+  return Effect.flatMap(Clock.currentTimeMillis, beat)
 }
 
 /** Runs the handler of a stream, and probes its reader beside it for as long as it runs. */
