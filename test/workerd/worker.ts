@@ -1,4 +1,5 @@
 /** The test Worker: exports the Durable Object classes that the workerd tests drive. */
+export { AlarmProbe } from "./alarm-probe.ts"
 export { StorageProbe } from "./storage-probe.ts"
 
 export default {
