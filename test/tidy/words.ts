@@ -21,14 +21,19 @@ const isCode = (path: string): boolean =>
 const declaredLabels = (file: SourceFile): ReadonlyArray<string> =>
   [...(file.header ?? "").matchAll(/^\s*\* - ([A-Z]\d+)\b/gm)].map((match) => match[1] ?? "")
 
-/** A comment of labels alone. The formatter may have moved it from the end of its line to the next. */
-const labelList = /^\s*[A-Z]\d+((,| and)? [A-Z]\d+)*\s*$/
+/**
+ * Labels alone in a line comment (which the formatter may have moved from the end of its line to the
+ * next), or behind `//` at the end of a block comment's line, where the whole declaration upholds it.
+ */
+const labelList = /^(?:\s*|.*\/\/ )([A-Z]\d+(?:(?:,| and)? [A-Z]\d+)*)\s*$/gm
 
 const upheldLabels = (file: SourceFile) =>
   file.comments
-    .filter((comment) => labelList.test(comment.text))
+    .filter((comment) => comment.text !== file.header)
     .flatMap(({ text, line }) =>
-      [...text.matchAll(/[A-Z]\d+/g)].map(([label]) => ({ label, line })),
+      [...text.matchAll(labelList)]
+        .flatMap((match) => (match[1] ?? "").match(/[A-Z]\d+/g) ?? [])
+        .map((label) => ({ label, line })),
     )
 
 /** T1 */

@@ -97,6 +97,13 @@ describe("the packed package", () => {
     expect(JSON.parse(printed)).toEqual([true, "shop"])
   })
 
+  it("gives its client to Node", async () => {
+    const code = `const { HeddleClient } = await import("heddle/client")
+      console.log(JSON.stringify(typeof HeddleClient.layerHttp))`
+    const printed = await run(process.execPath, ["--input-type=module", "--eval", code], project)
+    expect(JSON.parse(printed)).toBe("function")
+  })
+
   it("gives its contracts to a strict compiler, with types that refuse a wrong use", async () => {
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"]
     const compile = async (source: string) => {

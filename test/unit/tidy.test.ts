@@ -245,6 +245,7 @@ const wordFacts: ReadonlyArray<Fact> = [
           "client/A.ts":
             "/**\n * - A1 Holds.\n * - A2 Too.\n * - A3 Too.\n */\nif (a) // A1, A2\n  b() // A2 A3",
           "client/B.ts": "/** Owns it. */\nconst url = 1 // as in RFC 8785",
+          "client/C.ts": "/**\n * - A1 Holds.\n */\n/**\n * All of it. // A1\n */\nconst a = 1",
         },
       },
       {
