@@ -200,24 +200,22 @@ export const makeWireClient = Effect.fnUntraced(function* <Rpcs extends Rpc.Any>
         reader.closed = true
         resume(Effect.fail(error))
       }
+      const answered = (exit: WireExit) => {
+        reader.closed = true
+        const decoded = decodeExit(codec, request.discard === true, exit) as Rpc.Exit<Rpcs>
+        resume(write({ _tag: "Exit", clientId: 0, requestId: request.id, exit: decoded }))
+      }
+      const rejected = (error: unknown) => fail(classify(error))
       let target: WireTarget
-      let answer: Promise<WireExit>
       try {
         target = options.target(request.payload, request.tag)
-        answer = codec.isStream
+        const answer = codec.isStream
           ? target.call(message, deliver(request.id, codec, reader, fail))
           : target.call(message)
+        answer.then(answered, rejected)
       } catch (error) {
-        return fail(classify(error))
+        return rejected(error)
       }
-      answer.then(
-        (exit) => {
-          reader.closed = true
-          const decoded = decodeExit(codec, request.discard === true, exit) as Rpc.Exit<Rpcs>
-          resume(write({ _tag: "Exit", clientId: 0, requestId: request.id, exit: decoded }))
-        },
-        (error: unknown) => fail(classify(error)),
-      )
       return Effect.sync(() => {
         reader.closed = true // C2
         try {
