@@ -1,0 +1,152 @@
+/**
+ * `npm run demo [-- FILES…]`: real documents, processed in order by thread actors under one owner's
+ * alarm, over a crash of the whole process.
+ *
+ * - D1 Exit 0 only if everything that was accepted is settled exactly once and in order, by what the
+ *   histories say; 1 otherwise, or if no file could be used; 130 when it was told to end.
+ * - D2 However it ends, the processes it started and its folder are gone before it exits.
+ */
+import { randomBytes } from "node:crypto"
+import { Cause, Clock, Data, Effect, Exit } from "effect"
+import { HeddleClient } from "../client/HeddleClient.ts"
+import { OwnerId } from "../contracts/index.ts"
+import { type CallFailure, describeFailure } from "./demo/Client.ts"
+import { chooseDefault, type Documents, markdownFilesOf, readDocuments } from "./demo/Documents.ts"
+import { gatherEvidence } from "./demo/Evidence.ts"
+import { makeDemoClient, signToken } from "./demo/HttpClient.ts"
+import { Ledger } from "./demo/Ledger.ts"
+import { planOf } from "./demo/Plan.ts"
+import { progressLine, withProgress } from "./demo/Progress.ts"
+import { isRight, summarize, summaryTable, termsTable } from "./demo/Report.ts"
+import { run } from "./demo/Run.ts"
+import { makeServer } from "./demo/Server.ts"
+import { repositoryRoot } from "./workerBuild.ts"
+
+/** In all, from the first submission to the last page of history. */
+const patienceMillis = 180_000
+
+const findingsShownMax = 20
+
+/** A call failed in a way that no restart explains. */
+class CallFailed extends Data.TaggedError("CallFailed")<{ readonly failure: CallFailure }> {}
+
+const ownerId = OwnerId.make("demo")
+
+const output = {
+  isTTY: process.stdout.isTTY,
+  columns: process.stdout.columns ?? 80,
+  write: (text: string) => void process.stdout.write(text),
+}
+
+const say = (text = "") => Effect.sync(() => console.log(text))
+const complain = (text: string) => Effect.sync(() => console.error(text))
+
+const chooseDocuments = Effect.fnUntraced(function* (files: ReadonlyArray<string>) {
+  if (files.length > 0) {
+    // npm runs scripts in the package's folder; the user named files from another.
+    const from = process.env["INIT_CWD"] ?? process.cwd()
+    return yield* Effect.promise(() => readDocuments(files, from))
+  }
+  const chosen = chooseDefault(yield* Effect.promise(() => markdownFilesOf(repositoryRoot)))
+  yield* say(`Taking the ${chosen.says}.`)
+  return yield* Effect.promise(() => readDocuments(chosen.paths, repositoryRoot))
+})
+
+const sayLeftOut = Effect.fnUntraced(function* (leftOut: Documents["leftOut"]) {
+  for (const { name, reason } of leftOut) yield* complain(`left out: ${name} ${reason}`)
+})
+
+/** Says what has not come in time. */
+const sayMissing = Effect.fnUntraced(function* (ledger: Ledger) {
+  yield* complain(
+    `Not done after ${patienceMillis / 1_000} s: ${progressLine(ledger, 0)}. Missing:`,
+  )
+  const missing = [...ledger.threads].flatMap(([threadId, { receipts, settlements }]) =>
+    receipts
+      .filter(({ submissionId }) => !settlements.has(submissionId))
+      .map(({ sequence, submissionId }) => `  ${threadId} ${sequence} (${submissionId})`),
+  )
+  for (const line of missing.slice(0, findingsShownMax)) yield* complain(line)
+  if (missing.length > findingsShownMax) {
+    yield* complain(`  and ${missing.length - findingsShownMax} more`)
+  }
+  yield* complain(`  ${ledger.planned - ledger.accepted} submissions have no receipt`)
+})
+
+/** Runs the documents through a server, over its crash. Gives the exit code. */
+const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documents) {
+  const plan = planOf(documents)
+  const ledger = new Ledger(plan)
+  const secret = randomBytes(32).toString("hex")
+  yield* say(`Starting workerd, then ${ledger.planned} submissions of ${plan.length} documents.`)
+  const server = yield* makeServer({ secret })
+  let restarts = 0
+  const restart = Effect.andThen(
+    Effect.orDie(server.restart),
+    Effect.sync(() => {
+      restarts += 1
+    }),
+  )
+
+  const work = Effect.gen(function* () {
+    const client = yield* makeDemoClient
+    const startedAt = yield* Clock.currentTimeMillis
+    yield* run({ client, ownerId, plan, ledger, restart })
+    const elapsedMillis = (yield* Clock.currentTimeMillis) - startedAt
+    const evidence = yield* gatherEvidence({ client, ownerId, ledger })
+    const { interruption } = ledger
+    return summarize(evidence, { restarts, interruption, elapsedMillis })
+  })
+  const token = yield* Effect.promise(() => signToken({ secret, ownerId }))
+  const summary = yield* work.pipe(
+    Effect.provide(HeddleClient.layerHttp({ url: server.url, token })),
+    Effect.mapError((failure) => new CallFailed({ failure })),
+    Effect.raceFirst(server.watch),
+    (watched) => withProgress(watched, output, () => progressLine(ledger, restarts)),
+    Effect.timeoutOption(patienceMillis),
+  )
+  yield* sayLeftOut([...leftOut, ...ledger.refused])
+  if (summary._tag === "None") {
+    yield* sayMissing(ledger)
+    return 1
+  }
+  yield* say(`\n${summaryTable(summary.value)}\n${termsTable(summary.value)}`)
+  for (const { kind, threadId, what } of summary.value.findings.slice(0, findingsShownMax)) {
+    yield* complain(`${kind} in ${threadId}: ${what}`)
+  }
+  if (!isRight(summary.value)) return 1
+  yield* say("Everything accepted was settled exactly once and in order, as the histories show.")
+  return 0 // D1
+})
+
+const main = Effect.gen(function* () {
+  const found = yield* chooseDocuments(process.argv.slice(2))
+  if (found.documents.length > 0) return yield* Effect.scoped(demonstrate(found)) // D2
+  yield* sayLeftOut(found.leftOut)
+  yield* complain("No file could be used: name UTF-8 text files, for example README.md.")
+  return 1
+}).pipe(
+  Effect.catchTags({
+    ServerFailed: ({ reason, log }) =>
+      Effect.as(complain(log === "" ? reason : `${reason}; it printed last:\n${log}`), 1),
+    CallFailed: ({ failure }) =>
+      Effect.as(complain(`A call failed: ${describeFailure(failure)}`), 1),
+  }),
+)
+
+const fiber = Effect.runFork(main)
+
+let told = false
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    told = true
+    fiber.interruptUnsafe()
+  })
+}
+
+fiber.addObserver((exit) => {
+  if (told) process.exit(130)
+  if (Exit.isSuccess(exit)) process.exit(exit.value)
+  console.error(Cause.pretty(exit.cause))
+  process.exit(1)
+})

@@ -1,0 +1,33 @@
+/**
+ * The demonstration's client: the public typed client over HTTPS, with a token of its own.
+ */
+import { Effect } from "effect"
+import { SignJWT } from "jose"
+import { HeddleClient } from "../../client/HeddleClient.ts"
+import type { OwnerId } from "../../contracts/index.ts"
+import { Digest } from "../../examples/01-digest.ts"
+import type { DemoClient } from "./Client.ts"
+
+/** A token that may do everything with one owner, for an hour. */
+export const signToken = (options: {
+  readonly secret: string
+  readonly ownerId: OwnerId
+}): Promise<string> =>
+  new SignJWT({ owners: [options.ownerId] })
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject("demo")
+    .setExpirationTime("1 hour")
+    .sign(new TextEncoder().encode(options.secret))
+
+/** The calls of the demonstration on the client in the context. */
+export const makeDemoClient: Effect.Effect<DemoClient, never, HeddleClient> = Effect.map(
+  HeddleClient,
+  ({ rpc, submit }): DemoClient => ({
+    submit: (lane, { idempotencyKey, input }) =>
+      submit({ ...lane, agent: Digest.name, input, idempotencyKey, title: input.name.slice(-200) }),
+    awaitSettlement: (lane, submissionId, timeoutMillis) =>
+      rpc.awaitSettlement({ ...lane, submissionId, timeoutMillis }),
+    status: (lane, submissionId) => rpc.status({ ...lane, submissionId }),
+    history: (lane, after) => rpc.history({ ...lane, after }),
+  }),
+)

@@ -1,0 +1,57 @@
+/**
+ * What a run of the demonstration has seen so far. Progress is read from it; the verdict is not: that
+ * comes from the histories.
+ */
+import type { Receipt, Settlement, SubmissionId, ThreadId } from "../../contracts/index.ts"
+import type { LeftOut } from "./Documents.ts"
+import type { PlannedThread } from "./Plan.ts"
+
+export interface SeenThread {
+  readonly receipts: Array<Receipt>
+  readonly settlements: Map<SubmissionId, Settlement>
+}
+
+/** How things stood when the process was killed. */
+export interface Interruption {
+  readonly settled: number
+  readonly accepted: number
+}
+
+export class Ledger {
+  readonly planned: number
+  accepted = 0
+  settled = 0
+  /** Calls that were repeated because the server was away. */
+  retries = 0
+  readonly threads = new Map<ThreadId, SeenThread>()
+  readonly refused: Array<LeftOut> = []
+  interruption: Interruption | undefined
+
+  constructor(plan: ReadonlyArray<PlannedThread>) {
+    this.planned = plan.reduce((sum, thread) => sum + thread.submissions.length, 0)
+    for (const { threadId } of plan) {
+      this.threads.set(threadId, { receipts: [], settlements: new Map() })
+    }
+  }
+
+  seen(threadId: ThreadId): SeenThread {
+    const thread = this.threads.get(threadId)
+    if (thread === undefined) throw new Error(`${threadId} is not in the plan`)
+    return thread
+  }
+
+  accept(receipt: Receipt): void {
+    this.seen(receipt.threadId).receipts.push(receipt)
+    this.accepted += 1
+  }
+
+  settle(threadId: ThreadId, settlement: Settlement): void {
+    this.seen(threadId).settlements.set(settlement.submissionId, settlement)
+    this.settled += 1
+  }
+
+  /** About half has settled, and something accepted has not: the moment to pull the plug. */
+  get isHalfWay(): boolean {
+    return this.settled >= Math.floor(this.planned / 2) && this.accepted > this.settled
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The end of a demonstration: counts, the verdict, and the tables that show them. Pure.
+ */
+import { Option } from "effect"
+import { table } from "table"
+import type { Settlement } from "../../contracts/index.ts"
+import type { Interruption } from "./Ledger.ts"
+import { mostUsedTerms, newestDigest, type UsedTerm } from "./Terms.ts"
+import { type Finding, type FindingKind, type ThreadEvidence, verifyThread } from "./Verify.ts"
+
+export interface Summary {
+  readonly documents: number
+  readonly submissions: number
+  /** Settled by outcome. */
+  readonly outcomes: ReadonlyMap<string, number>
+  /** Failed by the tag of the failure. */
+  readonly failures: ReadonlyMap<string, number>
+  readonly attempts: number
+  readonly restarts: number
+  readonly interruption: Interruption | undefined
+  /** From the first submit to the last settlement, the outage included. */
+  readonly elapsedMillis: number
+  readonly findings: ReadonlyArray<Finding>
+  readonly terms: ReadonlyArray<UsedTerm>
+}
+
+const termsMax = 15
+
+const tally = (keys: ReadonlyArray<string>): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>()
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+  return counts
+}
+
+/** Judges the evidence and counts what it holds. */
+export const summarize = (
+  evidence: ReadonlyArray<ThreadEvidence>,
+  run: Pick<Summary, "restarts" | "interruption" | "elapsedMillis">,
+): Summary => {
+  const threads = evidence.filter(({ receipts }) => receipts.length > 0)
+  const settlements = threads.flatMap((thread): ReadonlyArray<Settlement> => [
+    ...thread.settlements.values(),
+  ])
+  return {
+    ...run,
+    documents: threads.length,
+    submissions: threads.reduce((sum, { receipts }) => sum + receipts.length, 0),
+    outcomes: tally(settlements.map(({ outcome }) => outcome)),
+    failures: tally(
+      settlements.flatMap(({ failure }) => (failure === undefined ? [] : [failure.tag])),
+    ),
+    attempts: settlements.reduce((sum, { attempts }) => sum + attempts, 0),
+    findings: threads.flatMap(verifyThread),
+    terms: mostUsedTerms(
+      threads.flatMap((thread) => Option.toArray(newestDigest(thread))),
+      termsMax,
+    ),
+  }
+}
+
+/** Whether everything that was accepted was settled exactly once and in order. */
+export const isRight = (summary: Summary): boolean =>
+  summary.submissions > 0 && summary.findings.length === 0 && summary.restarts > 0
+
+const countOf = (summary: Summary, kind: FindingKind): number =>
+  summary.findings.filter((finding) => finding.kind === kind).length
+
+const failureText = ({ failures }: Summary): string =>
+  failures.size === 0
+    ? ""
+    : ` (${[...failures].map(([tag, count]) => `${count} ${tag}`).join(", ")})`
+
+const rateText = (summary: Summary): string =>
+  ((summary.submissions * 1_000) / Math.max(summary.elapsedMillis, 1)).toFixed(1)
+
+/** The table of counts. */
+export const summaryTable = (summary: Summary): string => {
+  const outcome = (name: string) => summary.outcomes.get(name) ?? 0
+  const { interruption } = summary
+  const rows: ReadonlyArray<readonly [string, string | number]> = [
+    ["documents", summary.documents],
+    ["submissions", summary.submissions],
+    ["settled completed", outcome("completed")],
+    ["settled failed", `${outcome("failed")}${failureText(summary)}`],
+    ["settled aborted", outcome("aborted")],
+    ["attempts", summary.attempts],
+    ["restarts (SIGKILL)", summary.restarts],
+    [
+      "settled, under way at the kill",
+      interruption === undefined
+        ? "-"
+        : `${interruption.settled}, ${interruption.accepted - interruption.settled}`,
+    ],
+    ["submissions per second", rateText(summary)],
+    ["duplicates", countOf(summary, "duplicate")],
+    ["lost", countOf(summary, "lost")],
+    ["out of order", countOf(summary, "reordered")],
+    ["gaps in sequences", countOf(summary, "gap")],
+    ["settlements told differently", countOf(summary, "mismatch")],
+  ]
+  return table(
+    rows.map((row) => [...row]),
+    { columns: { 1: { alignment: "right" } }, drawHorizontalLine: isEdge(rows.length) },
+  )
+}
+
+/** The table of terms; empty text if there are none. */
+export const termsTable = ({ terms }: Summary): string =>
+  terms.length === 0
+    ? ""
+    : table(
+        [
+          ["most used terms", "documents", "occurrences"],
+          ...terms.map(({ term, documents, count }) => [term, documents, count]),
+        ],
+        {
+          columns: { 1: { alignment: "right" }, 2: { alignment: "right" } },
+          drawHorizontalLine: (line, lines) => line < 2 || line === lines,
+        },
+      )
+
+const isEdge = (lines: number) => (line: number) => line === 0 || line === lines
