@@ -15,7 +15,6 @@ export const membranes: ReadonlyArray<string> = [
   "client/Http.ts",
   "contracts/transport/WireClient.ts",
   "contracts/transport/WireServer.ts",
-  "owner-object/OwnerObject.ts",
   "owner-object/OwnerRuntime.ts",
   "thread-actors/ThreadActor.ts",
   "thread-actors/ThreadRuntime.ts",
