@@ -1,0 +1,272 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Stream } from "effect"
+import type { RpcMessage } from "effect/rpc"
+import { TestClock } from "effect/testing"
+import { makeEdge } from "../../../client/Edge.ts"
+import { type Identity, identityOfProps, unverified } from "../../../client/Identity.ts"
+import { callerHeaders } from "../../../contracts/Authorization.ts"
+import { OperationDenied, Unauthenticated } from "../../../contracts/Errors.ts"
+import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
+import { OwnerId, SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
+import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
+import { inMemoryTarget, makeWireClient } from "../../../contracts/transport/index.ts"
+import { settle, until } from "../transport/probe.ts"
+import {
+  type Answers,
+  grants,
+  lane,
+  makeObjects,
+  ownerId,
+  receipt,
+  settlement,
+  submission,
+  submissionId,
+  threadId,
+} from "./fakes.ts"
+
+const ada: Identity = { _tag: "Verified", grants: grants(), expiresAt: undefined }
+
+const makeWorld = Effect.fnUntraced(function* (
+  options: { readonly identity?: Identity; readonly answers?: Answers } = {},
+) {
+  const objects = yield* makeObjects(options.answers)
+  const edge = yield* makeEdge({ identity: options.identity ?? ada, targets: objects.targets })
+  const client = yield* makeWireClient(HeddleRpc, { target: () => inMemoryTarget(edge) })
+  return { objects, edge, client }
+})
+
+const opened: ObserveFrame = { _tag: "Opened", tailSequence: 2 }
+const cursor: ObserveFrame = { _tag: "Cursor", after: 2 }
+const lanePlace = { ownerId, threadId }
+
+/** Every operation, and the object it is meant for. */
+const operations = {
+  submit: { object: "owner", payload: submission },
+  wake: { object: "owner", payload: lanePlace },
+  maintenanceStatus: { object: "owner", payload: { ownerId } },
+  runMaintenance: { object: "owner", payload: { ownerId } },
+  listThreads: { object: "owner", payload: { ownerId } },
+  status: { object: "thread", payload: { ...lanePlace, submissionId } },
+  history: { object: "thread", payload: lanePlace },
+  awaitSettlement: { object: "thread", payload: { ...lanePlace, submissionId } },
+  readState: { object: "thread", payload: lanePlace },
+  observe: { object: "thread", payload: lanePlace },
+} as const
+
+const request = (tag: string, payload: unknown): RpcMessage.RequestEncoded => ({
+  _tag: "Request",
+  id: "1",
+  tag,
+  payload,
+  headers: Object.entries(callerHeaders({ _tag: "Owner", ownerId })),
+})
+
+const sink = () => Promise.resolve()
+
+describe("the edge", () => {
+  it("serves every public operation", () => {
+    expect(Object.keys(operations).toSorted()).toEqual([...HeddleRpc.requests.keys()].toSorted())
+  })
+
+  for (const [tag, { object, payload }] of Object.entries(operations)) {
+    it.effect(`has ${tag} answered by the ${object}, as the verified principal`, () =>
+      Effect.gen(function* () {
+        const { edge, objects } = yield* makeWorld()
+        const exit = yield* Effect.promise(() => edge.call(request(tag, payload), sink))
+        expect(exit._tag).toBe("Success")
+        expect(objects.calls).toMatchObject([
+          { object, operation: tag, payload, caller: { _tag: "Principal", principal: "ada" } },
+        ])
+        const name = object === "owner" ? ownerId : `${ownerId}/${threadId}`
+        expect(objects.reached).toEqual([name])
+      }),
+    )
+
+    for (const [who, identity, error] of [
+      ["without a verified token", unverified("No bearer token"), "Unauthenticated"],
+      ["of a binding without props", identityOfProps({}), "OperationDenied"],
+      ["of another owner's grants", identityOfProps(grants({ owners: ["bank"] })), "OperationDenied"],
+      ["that its grants do not name", identityOfProps(grants({ operations: [] })), "OperationDenied"],
+      ["of another thread's grants", identityOfProps(grants({ threads: ["x"] })), "OperationDenied"],
+    ] as const) {
+      it.effect(`refuses ${tag} ${who}, and reaches no object`, () =>
+        Effect.gen(function* () {
+          const { edge, objects } = yield* makeWorld({ identity })
+          const exit = yield* Effect.promise(() => edge.call(request(tag, payload), sink))
+          expect(exit).toMatchObject({ _tag: "Failure", cause: [{ error: { _tag: error } }] })
+          expect(objects.reached).toEqual([])
+        }),
+      )
+    }
+  }
+
+  it.effect("gives results and typed failures as the objects gave them", () =>
+    Effect.gen(function* () {
+      const { client } = yield* makeWorld()
+      expect(yield* client.submit(submission)).toEqual(receipt)
+      expect(yield* client.awaitSettlement({ ...lanePlace, submissionId })).toEqual({
+        _tag: "Settled",
+        settlement,
+      })
+      const other = SubmissionId.make("018f0000-0000-7000-8000-000000000002")
+      const failure = yield* Effect.flip(client.status({ ...lanePlace, submissionId: other }))
+      expect(failure).toMatchObject({ _tag: "SubmissionNotFound", submissionId: other })
+    }),
+  )
+
+  it.effect("serves no method of the objects", () =>
+    Effect.gen(function* () {
+      const { edge, objects } = yield* makeWorld()
+      for (const tag of ["admit", "inspect", "recover", "processHead", "report", "laneStatus"]) {
+        const exit = yield* Effect.promise(() => edge.call(request(tag, lanePlace)))
+        expect(exit).toMatchObject({ _tag: "Failure", cause: [{ error: { _tag: "Unavailable" } }] })
+      }
+      expect(objects.reached).toEqual([])
+    }),
+  )
+
+  it.effect("reaches no object with a payload that breaks the contract", () =>
+    Effect.gen(function* () {
+      const { edge, objects } = yield* makeWorld()
+      for (const payload of [{ ...lanePlace, ownerId: "../x" }, { ownerId }, null, [], "shop-1"]) {
+        const exit = yield* Effect.promise(() => edge.call(request("history", payload)))
+        expect(exit).toMatchObject({
+          _tag: "Failure",
+          cause: [{ error: { _tag: "InvalidInput" } }],
+        })
+      }
+      expect(objects.reached).toEqual([])
+    }),
+  )
+
+  it.effect("keeps to patterns of owners and threads", () =>
+    Effect.gen(function* () {
+      const identity = identityOfProps(grants({ owners: ["shop-*-eu", "exact"], threads: ["o*"] }))
+      const { client } = yield* makeWorld({ identity })
+      const read = (owner: string, thread: string) =>
+        Effect.exit(
+          client.readState({ ownerId: OwnerId.make(owner), threadId: ThreadId.make(thread) }),
+        )
+      const allowed = [
+        ["shop-1-eu", "o"],
+        ["shop--eu", "order"],
+        ["exact", "o7"],
+      ] as const
+      const denied = [
+        ["shop-eu", "o"],
+        ["shop-1-eu2", "o"],
+        ["exactly", "o"],
+        ["exact", "po"],
+      ] as const
+      for (const [owner, thread] of allowed) {
+        expect(Exit.isSuccess(yield* read(owner, thread))).toBe(true)
+      }
+      for (const [owner, thread] of denied) {
+        expect(yield* read(owner, thread)).toStrictEqual(
+          Exit.fail(new OperationDenied({ operation: "readState" })),
+        )
+      }
+    }),
+  )
+})
+
+describe("a stream through the edge", () => {
+  it.effect("opens with the owner's view of the lane", () =>
+    Effect.gen(function* () {
+      const observe = Stream.make(opened, cursor)
+      const { client, objects } = yield* makeWorld({ answers: { observe } })
+      const frames = yield* Stream.runCollect(client.observe(lanePlace))
+      expect(frames).toEqual([{ ...opened, lane }, cursor])
+      expect(objects.calls.map((call) => call.operation)).toEqual(["observe", "laneStatus"])
+    }),
+  )
+
+  it.effect("opens without it when the owner does not answer in two seconds", () =>
+    Effect.gen(function* () {
+      const observe = Stream.make(opened, cursor)
+      const { client, objects } = yield* makeWorld({
+        answers: { observe, laneStatus: Effect.never },
+      })
+      const reading = yield* Effect.forkChild(Stream.runCollect(client.observe(lanePlace)))
+      yield* until("the owner is asked", () => objects.calls.length === 2)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Fiber.join(reading)).toEqual([opened, cursor])
+      yield* until("the owner is let go", () => objects.owner.activeCalls() === 0)
+    }),
+  )
+
+  it.effect("that its reader leaves frees the thread", () =>
+    Effect.gen(function* () {
+      const observe = Stream.concat(Stream.make(opened), Stream.never)
+      const { client, edge, objects } = yield* makeWorld({ answers: { observe } })
+      const first = yield* Deferred.make<void>()
+      const reading = yield* Effect.forkChild(
+        Stream.runForEach(client.observe(lanePlace), () => Deferred.succeed(first, undefined)),
+      )
+      yield* Deferred.await(first)
+      expect(objects.thread.activeCalls()).toBe(1)
+      yield* Fiber.interrupt(reading)
+      yield* until(
+        "edge and thread are free",
+        () => edge.activeCalls() === 0 && objects.thread.activeCalls() === 0,
+        () => [edge.activeCalls(), objects.thread.activeCalls()],
+      )
+    }),
+  )
+
+  it.effect("whose reader cannot be reached is found out by a heartbeat, and frees the thread", () =>
+    Effect.gen(function* () {
+      const observe = Stream.concat(Stream.make(opened), Stream.never)
+      const { edge, objects } = yield* makeWorld({ answers: { observe } })
+      let pushes = 0
+      const vanishing = () => {
+        pushes += 1
+        return pushes === 1 ? Promise.resolve() : Promise.reject(new Error("gone"))
+      }
+      const exit = edge.call(request("observe", lanePlace), vanishing)
+      yield* until("the first frame is taken", () => pushes === 1)
+      yield* settle
+      expect(objects.thread.activeCalls()).toBe(1)
+      yield* TestClock.adjust("15 seconds")
+      yield* until("the thread is free", () => objects.thread.activeCalls() === 0)
+      expect((yield* Effect.promise(() => exit))._tag).toBe("Failure")
+    }),
+  )
+
+  it.effect("ends with the token of its reader, and frees the thread", () =>
+    Effect.gen(function* () {
+      const observe = Stream.concat(Stream.make(opened), Stream.never)
+      const identity: Identity = { _tag: "Verified", grants: grants(), expiresAt: 60_000 }
+      const { client, objects } = yield* makeWorld({ identity, answers: { observe } })
+      const frames: Array<ObserveFrame> = []
+      const reading = yield* Effect.forkChild(
+        Stream.runForEach(client.observe(lanePlace), (frame) =>
+          Effect.sync(() => frames.push(frame)),
+        ),
+      )
+      yield* until("the stream is open", () => frames.length === 1)
+      yield* TestClock.adjust("59 seconds")
+      yield* settle
+      expect(objects.thread.activeCalls()).toBe(1)
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.await(reading)).toStrictEqual(
+        Exit.fail(new Unauthenticated({ reason: "The token has expired" })),
+      )
+      yield* until("the thread is free", () => objects.thread.activeCalls() === 0)
+    }),
+  )
+
+  it.effect("is not what a submission is: that outlives its token", () =>
+    Effect.gen(function* () {
+      const identity: Identity = { _tag: "Verified", grants: grants(), expiresAt: 60_000 }
+      const gate = yield* Deferred.make<void>()
+      const submit = () => Effect.as(Deferred.await(gate), receipt)
+      const { client, objects } = yield* makeWorld({ identity, answers: { submit } })
+      const submitting = yield* Effect.forkChild(client.submit(submission))
+      yield* until("the owner is asked", () => objects.calls.length === 1)
+      yield* TestClock.adjust("61 seconds")
+      yield* Deferred.succeed(gate, undefined)
+      expect(yield* Fiber.join(submitting)).toEqual(receipt)
+    }),
+  )
+})

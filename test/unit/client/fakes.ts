@@ -1,0 +1,185 @@
+/**
+ * Fake objects behind the edge: real wire servers with the real role check, and handlers that record
+ * who called them and answer what the test says.
+ */
+import { Effect, Layer, type Scope, Stream } from "effect"
+import {
+  CurrentCaller,
+  callerMiddlewareLayer,
+  type Caller,
+  type Grants,
+} from "../../../contracts/Authorization.ts"
+import { SubmissionNotFound } from "../../../contracts/Errors.ts"
+import { AgentId, IdempotencyKey, OwnerId, SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
+import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
+import type { LaneStatus } from "../../../contracts/Maintenance.ts"
+import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
+import type { AwaitSettlementReply } from "../../../contracts/Settlement.ts"
+import type { Receipt } from "../../../contracts/Submission.ts"
+import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
+import { inMemoryTarget, makeWireServer, type WireServer } from "../../../contracts/transport/index.ts"
+import { decodeGrants } from "../../../scripts/mintToken.ts"
+import type { ObjectTargets } from "../../../client/ObjectTargets.ts"
+
+export const ownerId = OwnerId.make("shop-1")
+export const threadId = ThreadId.make("order-7")
+export const submissionId = SubmissionId.make("018f0000-0000-7000-8000-000000000001")
+
+export const submission = {
+  ownerId,
+  threadId,
+  agent: AgentId.make("refund"),
+  input: { order: 7 },
+  idempotencyKey: IdempotencyKey.make("key-1"),
+}
+
+export const receipt: Receipt = {
+  ownerId,
+  threadId,
+  submissionId,
+  sequence: 1,
+  acceptedAt: 1_000,
+  duplicate: false,
+}
+
+export const settlement = {
+  submissionId,
+  sequence: 1,
+  outcome: "completed" as const,
+  output: { refunded: true },
+  settledAt: 2_000,
+  attempts: 1,
+}
+
+export const lane: LaneStatus = {
+  threadId,
+  known: true,
+  mustVisit: false,
+  suspect: false,
+  paused: true,
+  running: false,
+  nonterminal: 3,
+  unchangedTurns: 0,
+}
+
+export const grants = (rest: Partial<Record<keyof Grants, unknown>> = {}): Grants =>
+  decodeGrants({ principal: "ada", owners: ["shop-*"], ...rest })
+
+/** One call that reached an object. */
+export interface Call {
+  readonly object: string
+  readonly operation: string
+  readonly caller: Caller
+  readonly payload: unknown
+}
+
+export interface Answers {
+  readonly observe?: Stream.Stream<ObserveFrame>
+  readonly laneStatus?: Effect.Effect<LaneStatus>
+  readonly submit?: () => Effect.Effect<Receipt>
+  readonly awaitSettlement?: () => Effect.Effect<AwaitSettlementReply>
+}
+
+export interface Objects {
+  readonly targets: ObjectTargets
+  /** The calls that reached a handler, in order. */
+  readonly calls: Array<Call>
+  /** The names of the objects that were asked for, whether or not a call got through. */
+  readonly reached: Array<string>
+  readonly owner: WireServer
+  readonly thread: WireServer
+  /** How often the targets were closed. */
+  readonly closed: () => number
+}
+
+const unused = Effect.die(new Error("no test calls this"))
+
+export const makeObjects = Effect.fnUntraced(function* (
+  answers: Answers = {},
+): Effect.fn.Return<Objects, never, Scope.Scope> {
+  const calls: Array<Call> = []
+  const reached: Array<string> = []
+  let closed = 0
+  const note = (object: string, operation: string, payload: unknown) =>
+    Effect.map(CurrentCaller, (caller) => {
+      calls.push({ object, operation, caller, payload })
+    })
+  const on = <A, E>(
+    object: string,
+    operation: string,
+    answer: (payload: any) => Effect.Effect<A, E>,
+  ) => {
+    return (payload: unknown) =>
+      Effect.andThen(note(object, operation, payload), Effect.suspend(() => answer(payload)))
+  }
+  const owner = OwnerRpc.toLayer({
+    submit: on("owner", "submit", answers.submit ?? (() => Effect.succeed(receipt))),
+    report: on("owner", "report", () => unused),
+    wake: on("owner", "wake", () => Effect.succeed(lane)),
+    laneStatus: on("owner", "laneStatus", () => answers.laneStatus ?? Effect.succeed(lane)),
+    maintenanceStatus: on("owner", "maintenanceStatus", () =>
+      Effect.succeed({
+        ownerId,
+        nonterminal: 3,
+        lanes: 1,
+        dueLanes: 0,
+        runningLanes: 0,
+        faultedLanes: 0,
+        unfinishedPasses: 0,
+      }),
+    ),
+    runMaintenance: on("owner", "runMaintenance", () =>
+      Effect.succeed({ _tag: "Pending" as const }),
+    ),
+    listThreads: on("owner", "listThreads", () => Effect.succeed({ threads: [] })),
+  })
+  const thread = ThreadRpc.toLayer({
+    admit: on("thread", "admit", () => unused),
+    inspect: on("thread", "inspect", () => unused),
+    recover: on("thread", "recover", () => unused),
+    processHead: on("thread", "processHead", () => unused),
+    status: on("thread", "status", (payload: { readonly submissionId: SubmissionId }) =>
+      payload.submissionId === submissionId
+        ? Effect.succeed({
+            submissionId,
+            state: "settled" as const,
+            sequence: 1,
+            attempts: 1,
+            settlement,
+          })
+        : Effect.fail(new SubmissionNotFound({ submissionId: payload.submissionId })),
+    ),
+    history: on("thread", "history", () => Effect.succeed({ records: [] })),
+    awaitSettlement: on(
+      "thread",
+      "awaitSettlement",
+      answers.awaitSettlement ?? (() => Effect.succeed({ _tag: "Settled" as const, settlement })),
+    ),
+    readState: on("thread", "readState", () => Effect.succeed({ version: 0 })),
+    observe: (payload) =>
+      Stream.unwrap(
+        Effect.as(note("thread", "observe", payload), answers.observe ?? Stream.empty),
+      ),
+  })
+  const served = yield* Layer.build(Layer.mergeAll(owner, thread, callerMiddlewareLayer))
+  const ownerServer = yield* Effect.provideContext(makeWireServer(OwnerRpc), served)
+  const threadServer = yield* Effect.provideContext(makeWireServer(ThreadRpc), served)
+  const at = (name: string, server: WireServer) => {
+    reached.push(name)
+    return inMemoryTarget(server)
+  }
+  return {
+    calls,
+    reached,
+    owner: ownerServer,
+    thread: threadServer,
+    closed: () => closed,
+    targets: {
+      owner: (id) => at(id, ownerServer),
+      thread: (id, lane) => at(`${id}/${lane}`, threadServer),
+      close: () => {
+        closed += 1
+      },
+    },
+  }
+})
