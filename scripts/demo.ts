@@ -17,7 +17,7 @@ import { makeDemoClient, signToken } from "./demo/HttpClient.ts"
 import { Ledger } from "./demo/Ledger.ts"
 import { planOf } from "./demo/Plan.ts"
 import { progressLine, withProgress } from "./demo/Progress.ts"
-import { isRight, summarize, summaryTable, termsTable } from "./demo/Report.ts"
+import { documentsTable, isRight, summarize, summaryTable, termsTable } from "./demo/Report.ts"
 import { run } from "./demo/Run.ts"
 import { makeServer } from "./demo/Server.ts"
 import { repositoryRoot } from "./workerBuild.ts"
@@ -110,7 +110,8 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
     yield* sayMissing(ledger)
     return 1
   }
-  yield* say(`\n${summaryTable(summary.value)}\n${termsTable(summary.value)}`)
+  const tables = [summaryTable, documentsTable, termsTable].map((show) => show(summary.value))
+  yield* say(`\n${tables.filter((text) => text !== "").join("\n")}`)
   for (const { kind, threadId, what } of summary.value.findings.slice(0, findingsShownMax)) {
     yield* complain(`${kind} in ${threadId}: ${what}`)
   }

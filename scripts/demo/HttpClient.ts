@@ -4,9 +4,11 @@
 import { Effect } from "effect"
 import { SignJWT } from "jose"
 import { HeddleClient } from "../../client/HeddleClient.ts"
-import type { OwnerId } from "../../contracts/index.ts"
-import { Digest } from "../../examples/01-digest.ts"
+import { AgentId, type OwnerId } from "../../contracts/index.ts"
 import type { DemoClient } from "./Client.ts"
+
+/** The agent of `examples/01-digest.ts`, by the name that callers know. */
+const digest = AgentId.make("digest")
 
 /** A token that may do everything with one owner, for an hour. */
 export const signToken = (options: {
@@ -24,7 +26,7 @@ export const makeDemoClient: Effect.Effect<DemoClient, never, HeddleClient> = Ef
   HeddleClient,
   ({ rpc, submit }): DemoClient => ({
     submit: (lane, { idempotencyKey, input }) =>
-      submit({ ...lane, agent: Digest.name, input, idempotencyKey, title: input.name.slice(-200) }),
+      submit({ ...lane, agent: digest, input, idempotencyKey, title: input.name.slice(-200) }),
     awaitSettlement: (lane, submissionId, timeoutMillis) =>
       rpc.awaitSettlement({ ...lane, submissionId, timeoutMillis }),
     status: (lane, submissionId) => rpc.status({ ...lane, submissionId }),

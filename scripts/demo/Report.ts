@@ -5,7 +5,8 @@ import { Option } from "effect"
 import { table } from "table"
 import type { Settlement } from "../../contracts/index.ts"
 import type { Interruption } from "./Ledger.ts"
-import { mostUsedTerms, newestDigest, type UsedTerm } from "./Terms.ts"
+import type { DocumentDigest } from "../../examples/digest/DocumentDigest.ts"
+import { mostUsedTerms, newestDigest } from "./Terms.ts"
 import { type Finding, type FindingKind, type ThreadEvidence, verifyThread } from "./Verify.ts"
 
 export interface Summary {
@@ -21,10 +22,14 @@ export interface Summary {
   /** From the first submit to the last settlement, the outage included. */
   readonly elapsedMillis: number
   readonly findings: ReadonlyArray<Finding>
-  readonly terms: ReadonlyArray<UsedTerm>
+  /** The newest digest of each document that has one. */
+  readonly digests: ReadonlyArray<DocumentDigest>
 }
 
 const termsMax = 15
+
+/** Above this many a table of documents is noise. */
+const documentsShownMax = 12
 
 const tally = (keys: ReadonlyArray<string>): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
@@ -51,10 +56,7 @@ export const summarize = (
     ),
     attempts: settlements.reduce((sum, { attempts }) => sum + attempts, 0),
     findings: threads.flatMap(verifyThread),
-    terms: mostUsedTerms(
-      threads.flatMap((thread) => Option.toArray(newestDigest(thread))),
-      termsMax,
-    ),
+    digests: threads.flatMap((thread) => Option.toArray(newestDigest(thread))),
   }
 }
 
@@ -100,23 +102,62 @@ export const summaryTable = (summary: Summary): string => {
   ]
   return table(
     rows.map((row) => [...row]),
-    { columns: { 1: { alignment: "right" } }, drawHorizontalLine: isEdge(rows.length) },
+    {
+      columns: { 1: { alignment: "right" } },
+      drawHorizontalLine: (line, lines) => line === 0 || line === lines,
+    },
   )
 }
 
-/** The table of terms; empty text if there are none. */
-export const termsTable = ({ terms }: Summary): string =>
-  terms.length === 0
-    ? ""
-    : table(
-        [
-          ["most used terms", "documents", "occurrences"],
-          ...terms.map(({ term, documents, count }) => [term, documents, count]),
-        ],
-        {
-          columns: { 1: { alignment: "right" }, 2: { alignment: "right" } },
-          drawHorizontalLine: (line, lines) => line < 2 || line === lines,
-        },
-      )
+/** A line under the head and around the whole. */
+const headAndEdges = (line: number, lines: number) => line < 2 || line === lines
 
-const isEdge = (lines: number) => (line: number) => line === 0 || line === lines
+/** The table of the terms that most documents share; empty text if there are none. */
+export const termsTable = ({ digests }: Summary): string => {
+  const terms = mostUsedTerms(digests, termsMax)
+  if (terms.length === 0) return ""
+  return table(
+    [
+      ["most used terms", "documents", "occurrences"],
+      ...terms.map(({ term, documents, count }) => [printable(term), documents, count]),
+    ],
+    {
+      columns: { 1: { alignment: "right" }, 2: { alignment: "right" } },
+      drawHorizontalLine: headAndEdges,
+    },
+  )
+}
+
+const revisionText = ({ revision }: DocumentDigest): string =>
+  revision._tag === "First"
+    ? "first"
+    : `${revision.number}, ${Math.round(revision.similarity * 100)} % as before`
+
+/** The table of documents; empty text if there are too many to read. */
+export const documentsTable = ({ digests }: Summary): string => {
+  if (digests.length === 0 || digests.length > documentsShownMax) return ""
+  return table(
+    [
+      ["document", "title", "words", "links", "revision", "about"],
+      ...digests.map((digest) => [
+        digest.name,
+        digest.title,
+        digest.words,
+        digest.linkCount,
+        revisionText(digest),
+        digest.keyTerms
+          .slice(0, 4)
+          .map(({ term }) => term)
+          .join(", "),
+      ]),
+    ].map((row) => row.map((cell) => printable(String(cell)))),
+    {
+      columns: { 2: { alignment: "right" }, 3: { alignment: "right" } },
+      columnDefault: { truncate: 40 },
+      drawHorizontalLine: headAndEdges,
+    },
+  )
+}
+
+/** A title may hold what a terminal would obey. */
+const printable = (text: string): string => text.replace(/\p{Cc}|\p{Cf}/gu, " ")

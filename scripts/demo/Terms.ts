@@ -2,7 +2,7 @@
  * The most used terms over all documents: each counts once for a document, by its newest digest.
  */
 import { Option, Schema } from "effect"
-import { DocumentDigest } from "../../examples/01-digest.ts"
+import { DocumentDigest } from "../../examples/digest/DocumentDigest.ts"
 import type { Settlement } from "../../contracts/index.ts"
 import type { ThreadEvidence } from "./Verify.ts"
 

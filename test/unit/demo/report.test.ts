@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest"
+import { type Settlement, SubmissionId, ThreadId } from "../../../contracts/index.ts"
+import type { DocumentDigest } from "../../../examples/digest/DocumentDigest.ts"
+import { Ledger } from "../../../scripts/demo/Ledger.ts"
+import { planOf } from "../../../scripts/demo/Plan.ts"
+import { progressLine } from "../../../scripts/demo/Progress.ts"
+import {
+  documentsTable,
+  isRight,
+  type Summary,
+  summarize,
+  summaryTable,
+  termsTable,
+} from "../../../scripts/demo/Report.ts"
+import { mostUsedTerms, newestDigest } from "../../../scripts/demo/Terms.ts"
+
+const digest = (name: string, terms: Record<string, number>): DocumentDigest => ({
+  name,
+  title: `Title of ${name}`,
+  outline: [],
+  headingCount: 0,
+  links: [],
+  linkCount: 3,
+  codeLanguages: [],
+  words: 42,
+  sentences: 4,
+  readingMillis: 1_000,
+  keyTerms: Object.entries(terms).map(([term, count]) => ({ term, count, score: 1 })),
+  revision: { _tag: "First", number: 1 },
+})
+
+const summary: Summary = {
+  documents: 2,
+  submissions: 5,
+  outcomes: new Map([
+    ["completed", 3],
+    ["failed", 2],
+  ]),
+  failures: new Map([["NothingToDigest", 2]]),
+  attempts: 6,
+  restarts: 1,
+  interruption: { settled: 2, accepted: 4 },
+  elapsedMillis: 2_000,
+  findings: [],
+  digests: [digest("a.md", { loom: 3, yarn: 1 }), digest("b.md", { loom: 1 })],
+}
+
+/** The cells of a table's rows, without its lines. */
+const rows = (text: string) =>
+  text
+    .split("\n")
+    .filter((line) => line.startsWith("║"))
+    .map((line) =>
+      line
+        .split(/[║│]/)
+        .slice(1, -1)
+        .map((cell) => cell.trim())
+        .join(" | "),
+    )
+
+describe("the report", () => {
+  it("counts documents, outcomes, attempts, restarts, speed, duplicates and losses", () => {
+    expect(rows(summaryTable(summary))).toEqual([
+      "documents | 2",
+      "submissions | 5",
+      "settled completed | 3",
+      "settled failed | 2 (2 NothingToDigest)",
+      "settled aborted | 0",
+      "attempts | 6",
+      "restarts (SIGKILL) | 1",
+      "settled, under way at the kill | 2, 2",
+      "submissions per second | 2.5",
+      "duplicates | 0",
+      "lost | 0",
+      "out of order | 0",
+      "gaps in sequences | 0",
+      "settlements told differently | 0",
+    ])
+  })
+
+  it("shows each finding under its kind, and is not right with any", () => {
+    const threadId = ThreadId.make("a")
+    const kinds = ["duplicate", "lost", "reordered", "gap", "mismatch"] as const
+    expect(isRight(summary)).toBe(true)
+    for (const kind of kinds) {
+      const wrong = { ...summary, findings: [{ kind, threadId, what: "" }] }
+      expect(isRight(wrong)).toBe(false)
+      expect(
+        rows(summaryTable(wrong))
+          .slice(9)
+          .filter((row) => row.endsWith(" 1")),
+      ).toHaveLength(1)
+    }
+    expect(isRight({ ...summary, restarts: 0 })).toBe(false)
+    expect(isRight({ ...summary, submissions: 0 })).toBe(false)
+  })
+
+  it("lists the terms that most documents share first", () => {
+    expect(rows(termsTable(summary))).toEqual([
+      "most used terms | documents | occurrences",
+      "loom | 2 | 4",
+      "yarn | 1 | 1",
+    ])
+    expect(termsTable({ ...summary, digests: [] })).toBe("")
+    expect(mostUsedTerms([digest("a", { b: 1, a: 1, c: 2 })], 2).map(({ term }) => term)).toEqual([
+      "c",
+      "a",
+    ])
+  })
+
+  it("lists a few documents with what they are about, and no more than can be read", () => {
+    expect(rows(documentsTable(summary))[1]).toBe(
+      "a.md | Title of a.md | 42 | 3 | first | loom, yarn",
+    )
+    const hostile = { ...summary, digests: [{ ...digest("a", {}), title: "\u001B[2Jgone" }] }
+    expect(documentsTable(hostile)).not.toContain("\u001B")
+    expect(
+      documentsTable({ ...summary, digests: Array.from({ length: 13 }, () => digest("a", {})) }),
+    ).toBe("")
+  })
+
+  it("takes a document's newest completed digest", () => {
+    const id = (sequence: number) =>
+      SubmissionId.make(`00000000-0000-7000-8000-00000000000${sequence}`)
+    const settled = (sequence: number, output: DocumentDigest): Settlement => ({
+      submissionId: id(sequence),
+      sequence,
+      outcome: "completed",
+      output,
+      settledAt: 0,
+      attempts: 2,
+    })
+    const failed: Settlement = {
+      submissionId: id(3),
+      sequence: 3,
+      outcome: "failed",
+      failure: { tag: "NothingToDigest", message: "" },
+      settledAt: 0,
+      attempts: 1,
+    }
+    const evidence = {
+      threadId: ThreadId.make("a"),
+      receipts: [],
+      statuses: [],
+      records: [],
+      settlements: new Map([
+        [id(2), settled(2, digest("newer", {}))],
+        [id(1), settled(1, digest("older", {}))],
+        [id(3), failed],
+      ]),
+    }
+    expect(newestDigest(evidence)).toMatchObject({ value: { name: "newer" } })
+    const counted = summarize([{ ...evidence, receipts: [] }], {
+      restarts: 1,
+      interruption: undefined,
+      elapsedMillis: 1,
+    })
+    expect(counted).toMatchObject({ documents: 0, submissions: 0 })
+  })
+})
+
+describe("progress", () => {
+  it("tells what has settled, what is under way, and the restart", () => {
+    const ledger = new Ledger(planOf([{ name: "a.md", text: "Text." }]))
+    expect(progressLine(ledger, 0)).toBe("0 of 3 settled · 0 under way")
+    ledger.accepted = 2
+    ledger.settled = 1
+    ledger.retries = 4
+    ledger.interruption = { settled: 1, accepted: 2 }
+    expect(progressLine(ledger, 0)).toBe(
+      "1 of 3 settled · 1 under way · workerd killed, starting again · 4 calls repeated",
+    )
+    expect(progressLine(ledger, 1)).toContain("workerd killed and started again")
+  })
+})
