@@ -1,0 +1,207 @@
+/** A thread that keeps its truth in memory and does on each turn what a test says. */
+import { Context, Effect, Layer, Scope } from "effect"
+import { callerMiddlewareLayer } from "../../../contracts/Authorization.ts"
+import { AgentNotRegistered, Unavailable } from "../../../contracts/Errors.ts"
+import { type AgentId, Generation, type OwnerId, type SubmissionId, type ThreadId } from "../../../contracts/Identifiers.ts"
+import type { LaneReport } from "../../../contracts/LaneReport.ts"
+import type { Receipt } from "../../../contracts/Submission.ts"
+import { type HeadAnswer, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
+import type { WireTarget } from "../../../contracts/transport/Wire.ts"
+import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
+
+export type Turn = "settle" | "hang" | "fail" | "unchanged" | "run" | "binding" | "unreadable"
+
+interface Held {
+  readonly receipt: Receipt
+  readonly key: string
+  readonly agent: AgentId
+}
+
+let ids = 0
+
+export class FakeThread {
+  readonly threadId: ThreadId
+  readonly settled: Array<number> = []
+  turn: Turn = "settle"
+  /** How many heads one turn settles at most. */
+  headsPerTurn = 1
+  lost = false
+  refuses = false
+  born = "born-1"
+  fence: Generation | undefined
+  turns = 0
+  visits = 0
+  recoveries = 0
+  suspects: Array<boolean> = []
+  onTurn: (thread: FakeThread) => void = () => undefined
+  readonly #queue: Array<Held> = []
+  readonly #keys = new Map<string, Receipt>()
+  #revision = 0
+  #sequence = 0
+  #running = false
+
+  constructor(threadId: ThreadId) {
+    this.threadId = threadId
+  }
+
+  get queued(): number {
+    return this.#queue.length
+  }
+
+  /** The run that goes on ends here. */
+  endRun(): void {
+    this.#running = false
+    this.#settleOne()
+  }
+
+  report(): LaneReport {
+    const head = this.#queue[0]
+    const running = head !== undefined && this.#running
+    return {
+      threadId: this.threadId,
+      born: this.#revision === 0 ? "" : this.born,
+      ...(this.fence === undefined ? {} : { fence: this.fence }),
+      revision: this.#revision,
+      nonterminal: this.#queue.length,
+      parked: 0,
+      ...(head === undefined
+        ? {}
+        : {
+            head: {
+              submissionId: head.receipt.submissionId,
+              sequence: head.receipt.sequence,
+              state: running || this.lost ? ("running" as const) : ("ready" as const),
+              agent: head.agent,
+              attempted: running,
+            },
+          }),
+      ...(head === undefined || this.lost ? {} : { dueAt: 0 }),
+      ...(head !== undefined && this.lost ? { recoverAt: 0 } : {}),
+      paused: false,
+      tailSequence: this.#revision,
+      agentsDigest: "agents",
+      codeVersion: "v1",
+      waits: [],
+    }
+  }
+
+  #settleOne(): HeadAnswer | undefined {
+    const head = this.#queue.shift()
+    if (head === undefined) return undefined
+    this.settled.push(head.receipt.sequence)
+    this.#revision += 1
+    return { _tag: "Settled", submissionId: head.receipt.submissionId, outcome: "completed" }
+  }
+
+  #admit(payload: {
+    readonly ownerId: OwnerId
+    readonly generation: Generation
+    readonly idempotencyKey: string
+    readonly agent: AgentId
+  }): Receipt | Unavailable | AgentNotRegistered {
+    if (this.refuses) return new AgentNotRegistered({ agent: payload.agent })
+    if (this.fence !== undefined && payload.generation <= this.fence) {
+      return new Unavailable({ retryable: true, overloaded: false, reason: "fenced" })
+    }
+    const known = this.#keys.get(payload.idempotencyKey)
+    if (known !== undefined) return { ...known, duplicate: true }
+    this.#sequence += 1
+    this.#revision += 1
+    const receipt: Receipt = {
+      ownerId: payload.ownerId,
+      threadId: this.threadId,
+      submissionId:
+        `01890000-0000-7000-8000-${String(++ids).padStart(12, "0")}` as SubmissionId,
+      sequence: this.#sequence,
+      acceptedAt: 0,
+      duplicate: false,
+    }
+    this.#keys.set(payload.idempotencyKey, receipt)
+    this.#queue.push({ receipt, key: payload.idempotencyKey, agent: payload.agent })
+    return receipt
+  }
+
+  #process(maxHeads: number): ReadonlyArray<HeadAnswer> {
+    const head = this.#queue[0]
+    if (head === undefined) return []
+    const { submissionId } = head.receipt
+    if (this.lost) return [{ _tag: "NeedsRecovery", submissionId }]
+    switch (this.turn) {
+      case "unchanged":
+        return []
+      case "binding":
+        return [{ _tag: "BindingUnavailable", submissionId, agent: head.agent }]
+      case "run":
+        this.#revision += this.#running ? 0 : 1
+        this.#running = true
+        return [{ _tag: "Running", submissionId }]
+      default: {
+        const answers: Array<HeadAnswer> = []
+        while (answers.length < Math.min(maxHeads, this.headsPerTurn)) {
+          const settled = this.#settleOne()
+          if (settled === undefined) break
+          answers.push(settled)
+        }
+        return answers
+      }
+    }
+  }
+
+  /** The thread behind the one native method. */
+  target(): WireTarget {
+    const success = <A>(value: A) => ({
+      report: this.report(),
+      result: { _tag: "Success" as const, value },
+    })
+    const unused = Effect.die("not part of this test")
+    const handlers = ThreadRpc.toLayer({
+      admit: (payload) =>
+        Effect.sync(() => {
+          const receipt = this.#admit(payload)
+          return "_tag" in receipt
+            ? { report: this.report(), result: { _tag: "Failure" as const, error: receipt } }
+            : success(receipt)
+        }),
+      inspect: ({ fence }) =>
+        Effect.sync(() => {
+          this.visits += 1
+          if (fence !== undefined && (this.fence === undefined || fence > this.fence)) {
+            this.fence = fence
+            this.#revision += 1
+          }
+          return success(undefined)
+        }),
+      recover: () =>
+        Effect.sync(() => {
+          this.recoveries += 1
+          if (this.lost) this.#revision += 1
+          this.lost = false
+          return success([])
+        }),
+      processHead: ({ maxHeads, suspect }) =>
+        Effect.suspend(() => {
+          this.turns += 1
+          this.suspects.push(suspect)
+          this.onTurn(this)
+          if (this.turn === "hang") return Effect.never
+          if (this.turn === "fail") {
+            return Effect.fail(
+              new Unavailable({ retryable: true, overloaded: false, reason: "gone" }),
+            )
+          }
+          return Effect.succeed(success(this.#process(maxHeads)))
+        }),
+      status: () => unused,
+      history: () => unused,
+      observe: () => unused,
+      awaitSettlement: () => unused,
+      readState: () => unused,
+    })
+    return Effect.runSync(
+      makeWireServer(ThreadRpc).pipe(
+        Effect.provide(Layer.merge(handlers, callerMiddlewareLayer)),
+        Effect.provideContext(Context.make(Scope.Scope, Scope.makeUnsafe())),
+      ),
+    )
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * One owner over its threads: the real owner on `node:sqlite`, the real wire, a real clock with
+ * shortened limits, and alarms that the test delivers.
+ */
+import { Context, Effect, Scope } from "effect"
+import { callerHeaders } from "../../../contracts/Authorization.ts"
+import { AgentId, IdempotencyKey, OwnerId, Principal, ThreadId } from "../../../contracts/Identifiers.ts"
+import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
+import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
+import { inMemoryTarget, type InMemoryHooks } from "../../../contracts/transport/InMemory.ts"
+import type { WireTarget } from "../../../contracts/transport/Wire.ts"
+import { makeWireClient, type WireClient } from "../../../contracts/transport/WireClient.ts"
+import type { RpcGroup } from "effect/rpc"
+import { makeOwnerRuntime, type OwnerRuntime } from "../../../owner-object/OwnerRuntime.ts"
+import { type Failpoints, inert } from "../../../platform/Failpoint.ts"
+import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
+import type { ObjectStorage } from "../../../platform/ObjectStorage.ts"
+import { FakeThread } from "./FakeThread.ts"
+
+export const ownerId = OwnerId.make("tenant")
+export const agent = AgentId.make("agent")
+
+export const shortLimits: Partial<Limits> = {
+  coverMillis: 40,
+  mutationMillis: 400,
+  visitMillis: 60,
+  attentionMillis: 10,
+  dispatchGraceMillis: 50,
+  recoverMillis: 100,
+  laneBackoffMillis: 4,
+  laneBackoffMaxMillis: 20,
+  transportBackoffMaxMillis: 20,
+  letGoMillis: 20,
+  passRetryMillis: 5,
+  passRetryMaxMillis: 20,
+}
+
+export interface WorldOptions {
+  readonly limits?: Partial<Limits>
+  readonly failpoints?: Failpoints
+  /** What happens to messages between owner and threads. */
+  readonly hooks?: InMemoryHooks
+  /** Asked before each use of the storage; throws to make it fail. */
+  readonly storageFault?: (use: "transaction" | "alarm") => void
+  /** Replaces the fake threads. */
+  readonly thread?: (threadId: ThreadId) => WireTarget
+}
+
+/** A storage that an abandoned object can no longer write or read: what a crash does. */
+const revocable = (storage: ObjectStorage, fault: WorldOptions["storageFault"]) => {
+  let alive = true
+  const guard = <A>(use: () => A): A => {
+    if (!alive) throw new Error("this object is no more")
+    return use()
+  }
+  const view: ObjectStorage = {
+    sql: {
+      all: (statement, ...bindings) => guard(() => storage.sql.all(statement, ...bindings)),
+      run: (statement, ...bindings) => guard(() => storage.sql.run(statement, ...bindings)),
+    },
+    alarm: {
+      get: () =>
+        guard(() => {
+          fault?.("alarm")
+          return storage.alarm.get()
+        }),
+      set: (at) => guard(() => storage.alarm.set(at)),
+      delete: () => guard(() => storage.alarm.delete()),
+    },
+    transaction: (block) =>
+      guard(() => {
+        fault?.("transaction")
+        return storage.transaction(block)
+      }),
+    sync: () => guard(() => storage.sync()),
+    databaseBytes: () => guard(() => storage.databaseBytes()),
+    counts: () => storage.counts(),
+  }
+  return { view, revoke: () => void (alive = false) }
+}
+
+export const makeOwnerWorld = (options: WorldOptions = {}) => {
+  const limits = makeLimits({ ...shortLimits, ...options.limits })
+  const storage = openNodeStorage()
+  const threads = new Map<string, FakeThread>()
+  const targets = new Map<string, WireTarget>()
+
+  const fake = (threadId: string): FakeThread => {
+    const found = threads.get(threadId)
+    if (found !== undefined) return found
+    const thread = new FakeThread(threadId as ThreadId)
+    threads.set(threadId, thread)
+    return thread
+  }
+  const threadTarget = (threadId: ThreadId): WireTarget => {
+    let target = targets.get(threadId)
+    if (target === undefined) {
+      target = options.thread?.(threadId) ?? fake(threadId).target()
+      targets.set(threadId, target)
+    }
+    return inMemoryTarget(target, options.hooks)
+  }
+
+  let failpoints = options.failpoints ?? inert
+  const start = () => {
+    const { view, revoke } = revocable(storage, options.storageFault)
+    const runtime = makeOwnerRuntime(makeNodeHost({ name: ownerId, storage: view }), {
+      limits,
+      codeVersion: "v1",
+      agentsDigest: "agents",
+      thread: (_owner, threadId) => threadTarget(threadId),
+      failpoints: { reach: (point) => failpoints.reach(point) },
+    })
+    return { runtime, revoke }
+  }
+  let current = start()
+  let delivering = false
+
+  const connect = (headers: Record<string, string>): WireClient<RpcGroup.Rpcs<typeof OwnerRpc>> =>
+    Effect.runSync(
+      makeWireClient(OwnerRpc, {
+        target: () => inMemoryTarget(() => current.runtime),
+        headers,
+      }).pipe(Effect.provideContext(Context.make(Scope.Scope, Scope.makeUnsafe()))),
+    )
+  const client = connect(
+    callerHeaders({ _tag: "Principal", principal: Principal.make("tester") }),
+  )
+
+  let keys = 0
+  const submit = (threadId: string, key?: string) =>
+    client.submit({
+      ownerId,
+      threadId: ThreadId.make(threadId),
+      agent,
+      input: { n: ++keys },
+      idempotencyKey: IdempotencyKey.make(key ?? `key-${keys}`),
+    })
+
+  /** Delivers the alarm if it is due, as the platform would. */
+  const deliver = async (runtime: OwnerRuntime = current.runtime): Promise<boolean> => {
+    const at = storage.alarmAt()
+    if (at === null || at > Date.now()) return false
+    storage.alarm.delete()
+    delivering = true
+    await runtime.alarm()
+    delivering = false
+    return true
+  }
+
+  /** Delivers alarms until the condition holds. Bounded; a timeout tells the state. */
+  const alarmsUntil = async (description: string, done: () => boolean): Promise<void> => {
+    const until = Date.now() + 10_000
+    while (!done()) {
+      if (Date.now() > until) {
+        const lanes = storage.sql.all("SELECT * FROM lanes")
+        throw new Error(`not so: ${description}; alarm ${storage.alarmAt()}; ${JSON.stringify(lanes)}`)
+      }
+      if (!(await deliver())) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  return {
+    limits,
+    storage,
+    client,
+    connect,
+    thread: fake,
+    submit,
+    deliver,
+    alarmsUntil,
+    quiet: () => alarmsUntil("no alarm is armed", () => storage.alarmAt() === null),
+    runtime: () => current.runtime,
+    setFailpoints: (next: Failpoints) => void (failpoints = next),
+    /** The object dies where it stands, and the next one starts from the same rows. */
+    crash: () => {
+      current.revoke()
+      // The platform delivers an alarm again whose handler did not return.
+      if (delivering && storage.alarmAt() === null) storage.alarm.set(Date.now())
+      delivering = false
+      current = start()
+    },
+    lane: (threadId: string) =>
+      storage.sql.all("SELECT * FROM lanes WHERE thread_id = ?", threadId)[0],
+  }
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest"
+import { needOf, ticketMillis, ticketOf, toTicket } from "../../../owner-object/Rotation.ts"
+import { generation, laneOf, limits, now, ready, reportOf, running, submissionId } from "./lanes.ts"
+
+const need = (lane: ReturnType<typeof laneOf>, coverUntilAt?: number) =>
+  needOf(lane, coverUntilAt === undefined ? undefined : { untilAt: coverUntilAt }, now, limits)
+
+describe("what a lane needs", () => {
+  it("is nothing for an idle thread", () => {
+    expect(need(laneOf({ report: reportOf() }))).toBeUndefined()
+  })
+
+  it("is a visit now when it is enrolled without an active mutation", () => {
+    const lane = laneOf({ report: reportOf(), enrolled: generation(1) })
+    expect(need(lane)).toEqual({ work: "visit", at: now })
+  })
+
+  it("is a visit now when it must be visited, also while a mutation is active", () => {
+    const lane = laneOf({ report: ready(), enrolled: generation(1), mustVisit: true })
+    expect(need(lane, now + 100)).toEqual({ work: "visit", at: now })
+  })
+
+  it("is a visit at the end of the cover while its mutation is active", () => {
+    const lane = laneOf({ enrolled: generation(1) })
+    expect(need(lane, now + 100)).toEqual({ work: "visit", at: now + 100 })
+  })
+
+  it("moves a cover on that ends while its mutation is active", () => {
+    const lane = laneOf({ enrolled: generation(1) })
+    expect(need(lane, now)).toEqual({ work: "visit", at: now + limits.coverMillis })
+  })
+
+  it("is a dispatch of the stored report meanwhile, when that is earlier than the cover", () => {
+    const lane = laneOf({ report: ready(), enrolled: generation(1) })
+    expect(need(lane, now + 100)).toEqual({ work: "dispatch", at: 0 })
+  })
+
+  it("is recovery before anything the report says besides", () => {
+    expect(need(laneOf({ report: running({ recoverAt: 0 }) }))).toEqual({ work: "recover", at: 0 })
+  })
+
+  it("is a look at a running head after its watch, not now", () => {
+    const lane = laneOf({ report: running(), marks: { watchAt: now + 30_000 } })
+    expect(need(lane)).toEqual({ work: "dispatch", at: now + 30_000 })
+    expect(need(laneOf({ report: running() }))).toEqual({
+      work: "dispatch",
+      at: now + limits.watchMillis,
+    })
+  })
+
+  it("is nothing for a paused thread that owes work", () => {
+    expect(need(laneOf({ report: ready({ paused: true }) }))).toBeUndefined()
+  })
+
+  it("is a dispatch at the end of a stall", () => {
+    const lane = laneOf({ report: ready(), marks: { stalls: 1, stalledUntilAt: now + 60_000 } })
+    expect(need(lane)).toEqual({ work: "dispatch", at: now + 60_000 })
+  })
+
+  it("is a binding wait only for the head it belongs to", () => {
+    const binding = { submissionId, attempts: 1, notBefore: now + 5_000, reportedAt: now }
+    expect(need(laneOf({ report: ready(), marks: { binding } }))).toEqual({
+      work: "binding",
+      at: now + 5_000,
+    })
+    const other = { ...binding, submissionId: "another" as typeof submissionId }
+    expect(need(laneOf({ report: ready(), marks: { binding: other } }))).toEqual({
+      work: "dispatch",
+      at: 0,
+    })
+  })
+
+  it("is the earlier of the head's and the upkeep's time", () => {
+    const report = reportOf({ upkeepAt: now + 10 })
+    expect(need(laneOf({ report }))).toEqual({ work: "dispatch", at: now + 10 })
+    expect(need(laneOf({ report: ready({ dueAt: now + 5, upkeepAt: now + 10 }) }))).toEqual({
+      work: "dispatch",
+      at: now + 5,
+    })
+  })
+
+  it("is never due before the end of the backoff, whatever the kind", () => {
+    const marks = { backoffUntilAt: now + 700 }
+    for (const lane of [
+      laneOf({ report: ready(), marks }),
+      laneOf({ report: ready(), marks, mustVisit: true }),
+      laneOf({ report: running({ recoverAt: 0 }), marks }),
+      laneOf({ enrolled: generation(1), marks }),
+    ]) {
+      expect(need(lane)?.at).toBe(now + 700)
+    }
+  })
+})
+
+describe("a ticket", () => {
+  const dispatch = (at: number) => ({ work: "dispatch" as const, at })
+  const give = (at: number, kept: number | undefined, lastTicket = 0) =>
+    ticketOf({ need: dispatch(at), kept, now, lastTicket })
+
+  it("stores a future deadline as its own time", () => {
+    expect(give(now + 5, undefined)).toBe(toTicket(now + 5))
+  })
+
+  it("places a lane that becomes due behind every deadline of that millisecond", () => {
+    expect(give(0, undefined)).toBe(toTicket(now) + 1)
+    expect(ticketMillis(give(0, undefined))).toBe(now)
+  })
+
+  it("places it behind every ticket already given for the present", () => {
+    const first = give(0, undefined)
+    expect(give(0, undefined, first)).toBe(first + 1)
+  })
+
+  it("stays with a lane that is due, whatever its kind of work becomes", () => {
+    const kept = toTicket(now - 10) + 3
+    expect(give(0, kept, toTicket(now) + 50)).toBe(kept)
+  })
+
+  it("is not kept from a deadline that has not come", () => {
+    expect(give(0, toTicket(now + 1_000))).toBe(toTicket(now) + 1)
+  })
+
+  it("serves whoever waits before a lane that comes back, however names rise", () => {
+    let last = 0
+    const draw = () => (last = ticketOf({ need: dispatch(0), kept: undefined, now, lastTicket: last }))
+    const waiting = new Map([["old", draw()]])
+    for (let index = 0; index < 100; index++) {
+      waiting.set(`newer-${String(index).padStart(3, "0")}`, draw())
+    }
+    const next = [...waiting].sort((a, b) => a[1] - b[1])[0]
+    expect(next?.[0]).toBe("old")
+  })
+})
