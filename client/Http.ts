@@ -135,6 +135,7 @@ export const makeHttpHandler =
         case "/health":
           return health(request, options.version(env))
         case "/rpc":
+        case "/rpc/": // as effect's own client writes it
           return await rpc(request, env, ctx, options)
         default:
           return refusal(404, "There is nothing here")

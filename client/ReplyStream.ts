@@ -26,6 +26,10 @@ export interface ReplyStream {
 const encoder = new TextEncoder()
 const empty = encoder.encode("\n")
 
+/** JSON has no undefined: the empty value of a stream's end is null, as effect's own client reads it. */
+const inJson = (exit: ExitEncoded<unknown, unknown>): ExitEncoded<unknown, unknown> =>
+  exit._tag === "Success" && exit.value === undefined ? { _tag: "Success", value: null } : exit
+
 export const makeReplyStream = (heartbeatMillis: number): ReplyStream => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
@@ -51,7 +55,7 @@ export const makeReplyStream = (heartbeatMillis: number): ReplyStream => {
     body: readable,
     chunk: (requestId, values) =>
       values.length === 0 ? write(empty) : line({ _tag: "Chunk", requestId, values }),
-    exit: (requestId, exit) => line({ _tag: "Exit", requestId, exit }),
+    exit: (requestId, exit) => line({ _tag: "Exit", requestId, exit: inJson(exit) }),
     end: () => writer.close().catch(() => undefined),
     gone: writer.closed.then(
       () => undefined,

@@ -85,9 +85,21 @@ describe("the edge", () => {
     for (const [who, identity, error] of [
       ["without a verified token", unverified("No bearer token"), "Unauthenticated"],
       ["of a binding without props", identityOfProps({}), "OperationDenied"],
-      ["of another owner's grants", identityOfProps(grants({ owners: ["bank"] })), "OperationDenied"],
-      ["that its grants do not name", identityOfProps(grants({ operations: [] })), "OperationDenied"],
-      ["of another thread's grants", identityOfProps(grants({ threads: ["x"] })), "OperationDenied"],
+      [
+        "of another owner's grants",
+        identityOfProps(grants({ owners: ["bank"] })),
+        "OperationDenied",
+      ],
+      [
+        "that its grants do not name",
+        identityOfProps(grants({ operations: [] })),
+        "OperationDenied",
+      ],
+      [
+        "of another thread's grants",
+        identityOfProps(grants({ threads: ["x"] })),
+        "OperationDenied",
+      ],
     ] as const) {
       it.effect(`refuses ${tag} ${who}, and reaches no object`, () =>
         Effect.gen(function* () {
@@ -214,23 +226,25 @@ describe("a stream through the edge", () => {
     }),
   )
 
-  it.effect("whose reader cannot be reached is found out by a heartbeat, and frees the thread", () =>
-    Effect.gen(function* () {
-      const observe = Stream.concat(Stream.make(opened), Stream.never)
-      const { edge, objects } = yield* makeWorld({ answers: { observe } })
-      let pushes = 0
-      const vanishing = () => {
-        pushes += 1
-        return pushes === 1 ? Promise.resolve() : Promise.reject(new Error("gone"))
-      }
-      const exit = edge.call(request("observe", lanePlace), vanishing)
-      yield* until("the first frame is taken", () => pushes === 1)
-      yield* settle
-      expect(objects.thread.activeCalls()).toBe(1)
-      yield* TestClock.adjust("15 seconds")
-      yield* until("the thread is free", () => objects.thread.activeCalls() === 0)
-      expect((yield* Effect.promise(() => exit))._tag).toBe("Failure")
-    }),
+  it.effect(
+    "whose reader cannot be reached is found out by a heartbeat, and frees the thread",
+    () =>
+      Effect.gen(function* () {
+        const observe = Stream.concat(Stream.make(opened), Stream.never)
+        const { edge, objects } = yield* makeWorld({ answers: { observe } })
+        let pushes = 0
+        const vanishing = () => {
+          pushes += 1
+          return pushes === 1 ? Promise.resolve() : Promise.reject(new Error("gone"))
+        }
+        const exit = edge.call(request("observe", lanePlace), vanishing)
+        yield* until("the first frame is taken", () => pushes === 1)
+        yield* settle
+        expect(objects.thread.activeCalls()).toBe(1)
+        yield* TestClock.adjust("15 seconds")
+        yield* until("the thread is free", () => objects.thread.activeCalls() === 0)
+        expect((yield* Effect.promise(() => exit))._tag).toBe("Failure")
+      }),
   )
 
   it.effect("ends with the token of its reader, and frees the thread", () =>

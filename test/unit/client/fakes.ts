@@ -10,14 +10,24 @@ import {
   type Grants,
 } from "../../../contracts/Authorization.ts"
 import { SubmissionNotFound } from "../../../contracts/Errors.ts"
-import { AgentId, IdempotencyKey, OwnerId, SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
+import {
+  AgentId,
+  IdempotencyKey,
+  OwnerId,
+  SubmissionId,
+  ThreadId,
+} from "../../../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
 import type { LaneStatus } from "../../../contracts/Maintenance.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
 import type { AwaitSettlementReply } from "../../../contracts/Settlement.ts"
 import type { Receipt } from "../../../contracts/Submission.ts"
 import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
-import { inMemoryTarget, makeWireServer, type WireServer } from "../../../contracts/transport/index.ts"
+import {
+  inMemoryTarget,
+  makeWireServer,
+  type WireServer,
+} from "../../../contracts/transport/index.ts"
 import { decodeGrants } from "../../../scripts/mintToken.ts"
 import type { ObjectTargets } from "../../../client/ObjectTargets.ts"
 
@@ -104,15 +114,18 @@ export const makeObjects = Effect.fnUntraced(function* (
     Effect.map(CurrentCaller, (caller) => {
       calls.push({ object, operation, caller, payload })
     })
-  const on = <A, E>(
+  const on = <P, A, E>(
     object: string,
     operation: string,
-    answer: (payload: any) => Effect.Effect<A, E>,
+    answer: (payload: P) => Effect.Effect<A, E>,
   ) => {
-    return (payload: unknown) =>
-      Effect.andThen(note(object, operation, payload), Effect.suspend(() => answer(payload)))
+    return (payload: P) =>
+      Effect.andThen(
+        note(object, operation, payload),
+        Effect.suspend(() => answer(payload)),
+      )
   }
-  const owner = OwnerRpc.toLayer({
+  const ownerHandlers = OwnerRpc.toLayer({
     submit: on("owner", "submit", answers.submit ?? (() => Effect.succeed(receipt))),
     report: on("owner", "report", () => unused),
     wake: on("owner", "wake", () => Effect.succeed(lane)),
@@ -133,7 +146,7 @@ export const makeObjects = Effect.fnUntraced(function* (
     ),
     listThreads: on("owner", "listThreads", () => Effect.succeed({ threads: [] })),
   })
-  const thread = ThreadRpc.toLayer({
+  const threadHandlers = ThreadRpc.toLayer({
     admit: on("thread", "admit", () => unused),
     inspect: on("thread", "inspect", () => unused),
     recover: on("thread", "recover", () => unused),
@@ -157,11 +170,11 @@ export const makeObjects = Effect.fnUntraced(function* (
     ),
     readState: on("thread", "readState", () => Effect.succeed({ version: 0 })),
     observe: (payload) =>
-      Stream.unwrap(
-        Effect.as(note("thread", "observe", payload), answers.observe ?? Stream.empty),
-      ),
+      Stream.unwrap(Effect.as(note("thread", "observe", payload), answers.observe ?? Stream.empty)),
   })
-  const served = yield* Layer.build(Layer.mergeAll(owner, thread, callerMiddlewareLayer))
+  const served = yield* Layer.build(
+    Layer.mergeAll(ownerHandlers, threadHandlers, callerMiddlewareLayer),
+  )
   const ownerServer = yield* Effect.provideContext(makeWireServer(OwnerRpc), served)
   const threadServer = yield* Effect.provideContext(makeWireServer(ThreadRpc), served)
   const at = (name: string, server: WireServer) => {
@@ -176,7 +189,7 @@ export const makeObjects = Effect.fnUntraced(function* (
     closed: () => closed,
     targets: {
       owner: (id) => at(id, ownerServer),
-      thread: (id, lane) => at(`${id}/${lane}`, threadServer),
+      thread: (id, thread) => at(`${id}/${thread}`, threadServer),
       close: () => {
         closed += 1
       },

@@ -1,0 +1,334 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { RpcClient, RpcSerialization } from "effect/rpc"
+import { callerHeaders } from "../../../contracts/Authorization.ts"
+import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
+import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
+import { bodyBytesMax, requestsMax } from "../../../client/RequestBody.ts"
+import { until } from "../transport/probe.ts"
+import {
+  grants,
+  lane,
+  ownerId,
+  receipt,
+  settlement,
+  submission,
+  submissionId,
+  threadId,
+} from "./fakes.ts"
+import {
+  bearer,
+  type HttpWorld,
+  line,
+  makeHttpWorld,
+  messages,
+  origin,
+  rpcRequest,
+  secret,
+} from "./httpWorld.ts"
+
+const place = { ownerId, threadId }
+const opened: ObserveFrame = { _tag: "Opened", tailSequence: 2 }
+const quiet = Stream.concat(Stream.make(opened), Stream.never)
+
+const post = (world: HttpWorld, body: RequestInit["body"], headers: Record<string, string> = {}) =>
+  Effect.promise(() => world.fetch(rpcRequest(body, { ...bearer(world.token), ...headers })))
+
+const read = (response: Response) => Effect.promise(() => messages(response))
+
+const exitOf = (value: unknown, requestId: string | number = "1") => ({
+  _tag: "Exit",
+  requestId,
+  exit: { _tag: "Success", value },
+})
+
+const failed = (error: unknown, requestId: string | number = "1") => ({
+  _tag: "Exit",
+  requestId,
+  exit: { _tag: "Failure", cause: [{ _tag: "Fail", error }] },
+})
+
+describe("POST /rpc", () => {
+  it.effect("answers a call with its exit, in NDJSON", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const response = yield* post(world, `${line("submit", submission)}\n`)
+      expect(response.status).toBe(200)
+      expect(response.headers.get("content-type")).toBe("application/x-ndjson")
+      expect(yield* read(response)).toEqual([exitOf(receipt)])
+      yield* Effect.promise(world.done)
+      expect(world.objects.closed()).toBe(1)
+    }),
+  )
+
+  it.effect("takes what curl sends: a last line without its end, and no optional field", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const body = JSON.stringify({ _tag: "Request", id: 7, tag: "submit", payload: submission })
+      const response = yield* post(world, body, { "content-type": "application/json; charset=x" })
+      expect(yield* read(response)).toEqual([exitOf(receipt, 7)])
+    }),
+  )
+
+  it.effect("answers every call of a body, each as itself", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const lines = [
+        line("submit", submission, "a"),
+        line("readState", { ...place, ownerId: "bank" }, "b"),
+        line("history", {}, "c"),
+        line("unheard-of", {}, "d"),
+        JSON.stringify({ _tag: "Eof" }),
+      ]
+      const answers = yield* read(yield* post(world, lines.join("\r\n")))
+      const byId = new Map(answers.map((answer) => [answer.requestId, answer]))
+      expect(byId.size).toBe(4)
+      expect(byId.get("a")).toEqual(exitOf(receipt, "a"))
+      expect(byId.get("b")).toEqual(
+        failed({ _tag: "OperationDenied", operation: "readState" }, "b"),
+      )
+      expect(byId.get("c")).toMatchObject(failed({ _tag: "InvalidInput" }, "c"))
+      expect(byId.get("d")).toMatchObject(failed({ _tag: "Unavailable" }, "d"))
+    }),
+  )
+
+  it.effect("lets no header of a caller through to an object", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const forged = callerHeaders({ _tag: "Owner", ownerId })
+      const body = JSON.stringify({
+        _tag: "Request",
+        id: "1",
+        tag: "submit",
+        payload: submission,
+        headers: Object.entries(forged),
+      })
+      yield* read(yield* post(world, body, forged))
+      expect(world.objects.calls.map((call) => call.caller)).toEqual([
+        { _tag: "Principal", principal: "ada" },
+      ])
+    }),
+  )
+
+  it.effect("tells a defect as a reference, and nothing else of it", () =>
+    Effect.gen(function* () {
+      const submit = () => Effect.die(new Error("SELECT secret FROM users"))
+      const world = yield* makeHttpWorld({ answers: { submit } })
+      const [answer] = yield* read(yield* post(world, line("submit", submission)))
+      expect(answer).toEqual(
+        failed({ _tag: "InternalDefect", reference: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
+      )
+    }),
+  )
+
+  it.effect("answers 500 with a reference alone when a binding is missing", () =>
+    Effect.gen(function* () {
+      const targets = () => {
+        throw new Error("The environment has no OWNERS")
+      }
+      const world = yield* makeHttpWorld({ targets })
+      const response = yield* post(world, line("submit", submission))
+      expect(response.status).toBe(500)
+      expect(yield* read(response)).toEqual([
+        { _tag: "InternalDefect", reference: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      ])
+    }),
+  )
+
+  for (const [title, headers, env] of [
+    ["without a token", {}, { HEDDLE_JWT_SECRET: secret }],
+    ["with a bad token", { authorization: "Bearer x.y.z" }, { HEDDLE_JWT_SECRET: secret }],
+    ["of a deployment without keys", undefined, {}],
+    ["of a deployment with a short key", undefined, { HEDDLE_JWT_SECRET: "short" }],
+  ] as const) {
+    it.effect(`${title} is answered 401, typed, and reaches no object`, () =>
+      Effect.gen(function* () {
+        const world = yield* makeHttpWorld({ env })
+        for (const tag of ["submit", "observe"]) {
+          const sent = rpcRequest(line(tag, submission), headers ?? bearer(world.token))
+          const response = yield* Effect.promise(() => world.fetch(sent))
+          expect(response.status).toBe(401)
+          expect(response.headers.get("www-authenticate")).toBe("Bearer")
+          expect(yield* read(response)).toMatchObject([failed({ _tag: "Unauthenticated" })])
+        }
+        const garbage = rpcRequest("garbage", headers ?? bearer(world.token))
+        expect((yield* Effect.promise(() => world.fetch(garbage))).status).toBe(401)
+        expect(world.objects.reached).toEqual([])
+      }),
+    )
+  }
+
+  const oversized = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024).fill(0x20)),
+  })
+  const many = Array.from({ length: requestsMax + 1 }, (_, id) => line("history", place, id))
+  const badBodies: ReadonlyArray<
+    readonly [string, number, RequestInit["body"], Record<string, string>?]
+  > = [
+    ["that is no JSON", 400, "{"],
+    ["of a JSON value that is no request", 400, "[]"],
+    ["with a request without an id", 400, `{"_tag":"Request","tag":"submit"}`],
+    ["that uses an id twice", 400, `${line("wake", place)}\n${line("wake", place)}`],
+    ["that is empty", 400, ""],
+    ["that is not UTF-8", 400, new Uint8Array([0xff, 0xfe])],
+    ["that says it is above the limit", 413, "x", { "content-length": String(bodyBytesMax + 1) }],
+    ["that is above the limit without saying so", 413, oversized],
+    ["with too many requests", 413, many.join("\n")],
+    ["of another media type", 415, line("submit", submission), { "content-type": "text/plain" }],
+    ["that is compressed", 415, line("submit", submission), { "content-encoding": "gzip" }],
+  ]
+  for (const [title, status, body, headers] of badBodies) {
+    it.effect(`with a body ${title} is answered ${status}, and reaches no object`, () =>
+      Effect.gen(function* () {
+        const world = yield* makeHttpWorld()
+        const sent = rpcRequest(body, { ...bearer(world.token), ...headers }, {
+          duplex: "half",
+        } as RequestInit)
+        const response = yield* Effect.promise(() => world.fetch(sent))
+        expect(response.status).toBe(status)
+        expect(yield* read(response)).toMatchObject([{ _tag: "InvalidInput" }])
+        expect(world.objects.reached).toEqual([])
+      }),
+    )
+  }
+})
+
+describe("a stream over HTTP", () => {
+  it.effect("is chunks of frames, then its exit", () =>
+    Effect.gen(function* () {
+      const cursor: ObserveFrame = { _tag: "Cursor", after: 2 }
+      const world = yield* makeHttpWorld({ answers: { observe: Stream.make(opened, cursor) } })
+      const answers = yield* read(yield* post(world, line("observe", place)))
+      const values = answers.flatMap((answer) => answer.values ?? [])
+      expect(values).toEqual([{ ...opened, lane }, cursor])
+      expect(answers.at(-1)).toMatchObject({ _tag: "Exit", exit: { _tag: "Success" } })
+    }),
+  )
+
+  for (const [title, tag, payload, answers] of [
+    ["stream", "observe", place, { observe: quiet }],
+    [
+      "wait",
+      "awaitSettlement",
+      { ...place, submissionId },
+      { awaitSettlement: () => Effect.never },
+    ],
+  ] as const) {
+    it.effect(`of a quiet ${title} carries empty lines, and a reader that leaves frees it`, () =>
+      Effect.gen(function* () {
+        const world = yield* makeHttpWorld({ answers, heartbeatMillis: 5 })
+        const response = yield* post(world, line(tag, payload))
+        const reader = response.body?.getReader()
+        if (reader === undefined) throw new Error("the answer has no body")
+        let empties = 0
+        while (empties < 3) {
+          const { value, done } = yield* Effect.promise(() => reader.read())
+          if (done) throw new Error("the answer ended")
+          if (new TextDecoder().decode(value) === "\n") empties += 1
+        }
+        expect(world.objects.thread.activeCalls()).toBe(1)
+        yield* Effect.promise(() => reader.cancel())
+        yield* Effect.promise(world.done)
+        yield* until("the thread is free", () => world.objects.thread.activeCalls() === 0)
+        expect(world.objects.closed()).toBe(1)
+      }),
+    )
+  }
+
+  it.effect("waits for its reader: what is not read is not produced", () =>
+    Effect.gen(function* () {
+      let produced = 0
+      const endless = Stream.forever(
+        Stream.fromEffect(
+          Effect.sync((): ObserveFrame => {
+            produced += 1
+            return { _tag: "Gap", dropped: produced }
+          }),
+        ),
+      )
+      const world = yield* makeHttpWorld({ answers: { observe: endless } })
+      const response = yield* post(world, line("observe", place))
+      let seen = -1
+      yield* until("production stands still", () => {
+        const still = produced > 0 && produced === seen
+        seen = produced
+        return still
+      })
+      expect(produced).toBeLessThan(1_000)
+      yield* Effect.promise(async () => response.body?.cancel())
+      yield* Effect.promise(world.done)
+    }),
+  )
+})
+
+describe("effect's own client over HTTP", () => {
+  const protocol = (world: HttpWorld) =>
+    RpcClient.layerProtocolHttp({ url: `${origin}/rpc` }).pipe(
+      Layer.provide([RpcSerialization.layerNdjson, FetchHttpClient.layer]),
+      Layer.provide(
+        Layer.succeed(FetchHttpClient.Fetch, (input, init) => {
+          const request = new Request(input, init)
+          request.headers.set("authorization", `Bearer ${world.token}`)
+          return world.fetch(request)
+        }),
+      ),
+    )
+
+  it.effect("is served: calls, typed failures and streams", () =>
+    Effect.gen(function* () {
+      const cursor: ObserveFrame = { _tag: "Cursor", after: 2 }
+      const world = yield* makeHttpWorld({ answers: { observe: Stream.make(opened, cursor) } })
+      yield* Effect.gen(function* () {
+        const client = yield* RpcClient.make(HeddleRpc)
+        expect(yield* client.submit(submission)).toEqual(receipt)
+        expect(yield* client.awaitSettlement({ ...place, submissionId })).toEqual({
+          _tag: "Settled",
+          settlement,
+        })
+        const frames = yield* Stream.runCollect(client.observe(place))
+        expect(frames).toEqual([{ ...opened, lane }, cursor])
+      }).pipe(Effect.provide(protocol(world)))
+      const stranger = yield* makeHttpWorld({ grants: grants({ operations: ["status"] }) })
+      const failure = yield* Effect.flatMap(RpcClient.make(HeddleRpc), (client) =>
+        Effect.flip(client.submit(submission)),
+      ).pipe(Effect.provide(protocol(stranger)))
+      expect(failure).toMatchObject({ _tag: "OperationDenied", operation: "submit" })
+    }),
+  )
+})
+
+describe("the rest of the HTTP edge", () => {
+  const get = (world: HttpWorld, path: string, init: RequestInit = {}) =>
+    Effect.promise(() => world.fetch(new Request(`${origin}${path}`, init)))
+
+  it.effect("says its version at /health, to anybody, and nothing more", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld({ env: {} })
+      const response = yield* get(world, "/health")
+      expect(response.status).toBe(200)
+      expect(yield* read(response)).toEqual([{ version: "v-1" }])
+      expect((yield* get(world, "/health", { method: "POST" })).status).toBe(405)
+    }),
+  )
+
+  it.effect("has nothing elsewhere, takes POST alone at /rpc, and gives no CORS", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      for (const path of ["/", "/rpcs", "/console", "/RPC", "/rpc%2f"]) {
+        expect((yield* get(world, path)).status).toBe(404)
+      }
+      for (const method of ["GET", "PUT", "DELETE", "OPTIONS"]) {
+        const headers = {
+          origin: "https://elsewhere.test",
+          "access-control-request-method": "POST",
+        }
+        const response = yield* get(world, "/rpc", { method, headers })
+        expect(response.status).toBe(405)
+        expect(response.headers.get("allow")).toBe("POST")
+        const names = [...response.headers.keys()]
+        expect(names.filter((name) => name.startsWith("access-control"))).toEqual([])
+      }
+    }),
+  )
+})
