@@ -52,26 +52,35 @@ const lost = (): Error =>
 const rpcUrl = (url: string): string =>
   new URL(url).pathname === "/" ? new URL("/rpc", url).href : url
 
-/** The lines of a body as they come in. Aborts the call when nothing comes for too long. */
-async function* linesOf(
-  body: ReadableStream<Uint8Array>,
-  heard: () => void,
-): AsyncGenerator<string, void> {
+/** One answer as it is read. */
+interface Reading {
+  readonly body: ReadableStream<Uint8Array>
+  /** Ends the reading, and tells the other side so. */
+  readonly signal: AbortSignal
+  /** Called whenever something came in. */
+  readonly heard: () => void
+}
+
+/** The lines of a body as they come in. */
+async function* linesOf(reading: Reading): AsyncGenerator<string, void> {
   const decoder = new TextDecoder()
   let rest = ""
-  const reader = body.getReader()
+  const reader = reading.body.getReader()
+  const leave = () => void reader.cancel().catch(() => undefined)
+  reading.signal.addEventListener("abort", leave, { once: true })
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
-      heard()
+      reading.heard()
       const lines = (rest + decoder.decode(value, { stream: true })).split("\n")
       rest = lines.pop() ?? ""
       yield* lines
     }
     if (rest !== "") yield rest
   } finally {
-    await reader.cancel().catch(() => undefined)
+    reading.signal.removeEventListener("abort", leave)
+    leave()
   }
 }
 
@@ -81,27 +90,28 @@ interface ReplyLine {
   readonly exit?: WireExit
 }
 
+/** A line that is not ours says nothing: an answer of such lines ends without an exit. */
 const parseLine = (line: string): ReplyLine => {
   try {
     const value: unknown = JSON.parse(line)
     return typeof value === "object" && value !== null ? value : {}
   } catch {
-    throw lost()
+    return {}
   }
 }
 
+/** The exit, after the values before it were taken; none when the answer ends without one. */
 const readReply = async (
-  body: ReadableStream<Uint8Array>,
+  reading: Reading,
   sink: WireSink | undefined,
-  heard: () => void,
 ): Promise<WireExit | undefined> => {
-  for await (const line of linesOf(body, heard)) {
+  for await (const line of linesOf(reading)) {
     if (line.trim() === "") continue
     const reply = parseLine(line)
     if (reply._tag === "Exit" && reply.exit !== undefined) return reply.exit
     if (reply._tag === "Chunk" && sink !== undefined) {
       await sink(reply.values ?? [])
-      heard()
+      reading.heard()
     }
   }
   return undefined
@@ -136,9 +146,15 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
         body: `${JSON.stringify({ ...request, headers: [] })}\n`,
         signal: controller.signal,
       })
-      const exit = response.body === null ? undefined : await readReply(response.body, sink, heard)
+      const { body, status } = response
+      if (status !== 200 && status !== 401) {
+        await body?.cancel()
+        return exitOfStatus(status)
+      }
+      const reading = body === null ? undefined : { body, heard, signal: controller.signal }
+      const exit = reading && (await readReply(reading, sink))
       if (exit !== undefined) return exit
-      if (response.status !== 200) return exitOfStatus(response.status)
+      if (status === 401) return exitOfStatus(status)
       throw lost()
     } finally {
       clearTimeout(timer)
