@@ -9,7 +9,8 @@
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Headers } from "effect/http"
-import { Rpc, RpcMiddleware } from "effect/rpc"
+import type { Rpc} from "effect/rpc";
+import { RpcMiddleware } from "effect/rpc"
 import { OperationDenied, Unauthenticated } from "./Errors.ts"
 import { OwnerId, Principal, ThreadId } from "./Identifiers.ts"
 
@@ -158,7 +159,8 @@ export interface Asked {
 }
 
 /** Whether the grants name it. Pure. */
-export const grantsAllow = (grants: Grants, asked: Asked): boolean => // Z3
+export const grantsAllow = (grants: Grants, asked: Asked): boolean =>
+  // Z3
   grants.owners.some((pattern) => matches(pattern, asked.ownerId)) &&
   (grants.operations === undefined || grants.operations.includes(asked.operation)) &&
   (grants.threads === undefined ||

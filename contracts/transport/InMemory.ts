@@ -48,6 +48,7 @@ const assertJson = (value: unknown, path: string): void => {
       for (const [key, inner] of Object.entries(value)) assertJson(inner, `${path}.${key}`)
       return
     }
+    default:
   }
   throw new TypeError(`DataCloneError: ${path} is not JSON and could not be cloned`) // M2
 }

@@ -66,7 +66,8 @@ const shapes: ReadonlyArray<Shape> = [
     retryable: true,
   },
   {
-    pattern: /durable object.*(reset|abort)|object (was )?(reset|aborted)|internal error/i,
+    pattern:
+      /durable object.*(reset|abort)|reset durable object|object (was )?(reset|aborted)|internal error/i,
     reason: "The object was reset",
     retryable: true,
   },

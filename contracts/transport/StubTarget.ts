@@ -14,7 +14,7 @@ import type { WireExit, WireMessage, WireSink, WireTarget } from "./Wire.ts"
 
 /** Anything with the one native method. Stubs answer with promises of their own kind. */
 export interface NativeStub {
-  readonly call: (message: any, sink?: any) => PromiseLike<any>
+  readonly call: (message: WireMessage, sink?: WireSink) => PromiseLike<WireExit>
 }
 
 export interface StubTarget extends WireTarget {

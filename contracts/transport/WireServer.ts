@@ -10,14 +10,23 @@
  * - S4 A reader that cannot be reached ends its stream, and the server forgets it.
  * - S5 Nothing is kept of a call that has ended.
  */
-import { Cause, Context, Effect, Exit, type Fiber, Result, type Scope, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Result, type Scope, Tracer } from "effect"
 import { Headers } from "effect/http"
 import { type Rpc, type RpcGroup, type RpcMessage, RpcServer } from "effect/rpc"
-import { InternalDefect, InvalidInput, Unavailable } from "../Errors.ts"
+import { InternalDefect } from "../Errors.ts"
 import { CurrentLimits } from "../Limits.ts"
-import { type RpcCodec, rpcCodec, type TransportError } from "./RpcCodec.ts"
 import { type PushLine, pushLine, withHeartbeat } from "./PushLine.ts"
+import { type RpcCodec, rpcCodec } from "./RpcCodec.ts"
 import type { WireExit, WireMessage, WireSink, WireTarget } from "./Wire.ts"
+import {
+  eachValue,
+  endingOf,
+  noSink,
+  notARequest,
+  success,
+  transportFailure,
+  unknownMethod,
+} from "./WireExits.ts"
 
 export interface WireServer extends WireTarget {
   /** How many calls have begun and not ended: requests, and streams with a reader. */
@@ -34,6 +43,8 @@ export interface WireServerOptions {
   readonly reference?: () => string
 }
 
+type RequestEncoded = RpcMessage.RequestEncoded
+
 /** One call under way. */
 interface Call {
   readonly id: number
@@ -46,47 +57,25 @@ interface Call {
   started: boolean
 }
 
-const success: WireExit = { _tag: "Success", value: undefined }
-
-const failure = (error: unknown): WireExit => ({
-  _tag: "Failure",
-  cause: [{ _tag: "Fail", error }],
-})
-
-/** Any codec can encode these: they belong to every rpc. */
-const encodeTransportError = (error: TransportError): WireExit => {
-  const { _tag } = error
-  switch (_tag) {
-    case "InvalidInput":
-      return failure({ _tag, path: error.path, reason: error.reason })
-    case "InternalDefect":
-      return failure({ _tag, reference: error.reference })
-    case "Unavailable":
-      return failure({
-        _tag,
-        retryable: error.retryable,
-        overloaded: error.overloaded,
-        reason: error.reason,
-      })
-  }
+/** What the functions below share: the server of one group. */
+interface Serving {
+  readonly rpcs: ReadonlyMap<string, Rpc.Any>
+  readonly calls: Map<number, Call>
+  readonly run: <A, E>(effect: Effect.Effect<A, E>) => { addObserver(done: () => void): unknown }
+  readonly heartbeatMillis: number
+  readonly tracing: boolean
+  readonly reference: () => string
+  lastId: number
+  /** The defect of a request that never reached its handler: its message names no request. */
+  unstarted: Cause.Cause<unknown> | undefined
 }
 
-const unknownMethod = new Unavailable({
-  retryable: true,
-  overloaded: false,
-  reason: "The peer does not serve this method",
-})
-const interrupted = new Unavailable({
-  retryable: true,
-  overloaded: false,
-  reason: "The call was interrupted",
-})
-const noRequest = new InvalidInput({ path: "", reason: "Expected a request" })
-const noSink = new InvalidInput({ path: "", reason: "Expected a sink for the stream" })
+type Write = RpcServer.RpcServer<Rpc.Any>["write"]
 
-const isId = (id: unknown): id is string | number => typeof id === "string" || typeof id === "number"
+const requestIdOf = (call: Call): RpcMessage.RequestId => call.id as unknown as RpcMessage.RequestId
 
-type RequestEncoded = RpcMessage.RequestEncoded
+const isId = (id: unknown): id is string | number =>
+  typeof id === "string" || typeof id === "number"
 
 const isRequest = (message: WireMessage): message is RequestEncoded =>
   message._tag === "Request" &&
@@ -100,25 +89,124 @@ const traceOf = (message: RequestEncoded) =>
     ? { traceId: message.traceId, spanId: message.spanId, sampled: message.sampled !== false }
     : undefined
 
-/** How the end of a handler is told; a defect is the second kind. */
-const endOf = (
+const end = (serving: Serving, call: Call, exit: WireExit): void => {
+  if (!serving.calls.delete(call.id)) return // S5
+  call.line?.close()
+  call.answer(exit)
+}
+
+const endWithDefect = (serving: Serving, call: Call, cause: Cause.Cause<unknown>): void => {
+  const reference = serving.reference()
+  serving.run(Effect.logError(`Defect ${reference} in ${call.codec.rpc._tag}`, cause))
+  end(serving, call, transportFailure(new InternalDefect({ reference }))) // S2
+}
+
+const finish = (serving: Serving, call: Call, exit: Exit.Exit<unknown, unknown>): void => {
+  const ending = endingOf(call.codec, call.discard || call.codec.isStream, exit)
+  if (ending._tag === "Answer") end(serving, call, ending.exit)
+  else endWithDefect(serving, call, ending.cause)
+}
+
+/** Encodes values and has them taken; an interruption ends the stream that pushes. */
+const push = (
+  serving: Serving,
   call: Call,
-  exit: Exit.Exit<unknown, unknown>,
-): { readonly wire: WireExit } | { readonly defect: Cause.Cause<unknown> } => {
-  if (exit._tag === "Success") {
-    if (call.discard || call.codec.isStream) return { wire: success }
-    const encoded = call.codec.encodeValue(exit.value)
-    return Result.isSuccess(encoded)
-      ? { wire: { _tag: "Success", value: encoded.success } }
-      : { defect: Cause.die(encoded.failure) }
+  values: ReadonlyArray<unknown>,
+): Effect.Effect<void> => {
+  const encoded = eachValue(call.codec.encodeValue, values)
+  if (Result.isFailure(encoded)) {
+    endWithDefect(serving, call, Cause.die(encoded.failure))
+    return Effect.interrupt
   }
-  if (Cause.hasDies(exit.cause)) return { defect: exit.cause }
-  const failed = exit.cause.reasons.find(Cause.isFailReason)
-  if (failed === undefined) return { wire: encodeTransportError(interrupted) }
-  const encoded = call.codec.encodeError(failed.error)
-  return Result.isSuccess(encoded)
-    ? { wire: failure(encoded.success) }
-    : { defect: Cause.die(encoded.failure) }
+  if (call.line === undefined) return Effect.interrupt
+  const pushed = call.line.push(encoded.success) // S3
+  return Effect.flatMap(pushed, (taken) => (taken ? Effect.void : Effect.interrupt)) // S4
+}
+
+/** What the running handlers send. */
+const onFromServer = (
+  serving: Serving,
+  response: RpcMessage.FromServer<Rpc.Any>,
+): Effect.Effect<void> => {
+  if (response._tag === "Defect") serving.unstarted = Cause.die(response.defect)
+  if (response._tag !== "Chunk" && response._tag !== "Exit") return Effect.void
+  const call = serving.calls.get(response.requestId as number)
+  if (response._tag === "Chunk") {
+    return call === undefined ? Effect.interrupt : push(serving, call, response.values)
+  }
+  if (call !== undefined) finish(serving, call, response.exit)
+  return Effect.void
+}
+
+const start = (
+  serving: Serving,
+  write: Write,
+  call: Call,
+  message: RequestEncoded,
+  payload: unknown,
+): void => {
+  const trace = traceOf(message)
+  const request: RpcMessage.Request<Rpc.Any> = {
+    _tag: "Request",
+    id: requestIdOf(call),
+    tag: message.tag as never,
+    payload: payload as never,
+    headers: Headers.fromInput(message.headers),
+    ...(call.discard ? { discard: true as const } : {}),
+    ...trace,
+  }
+  const onRequest = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+    call.started = true
+    const probed =
+      call.line === undefined ? effect : withHeartbeat(effect, call.line, serving.heartbeatMillis)
+    return trace === undefined || serving.tracing
+      ? probed
+      : Effect.provideService(probed, Tracer.ParentSpan, Tracer.externalSpan(trace))
+  }
+  serving.unstarted = undefined
+  serving.run(write(0, request, { onRequest })).addObserver(() => {
+    if (call.started) return
+    if (serving.unstarted === undefined) finish(serving, call, Exit.interrupt()) // S1
+    else endWithDefect(serving, call, serving.unstarted)
+  })
+}
+
+const serveRequest = (
+  serving: Serving,
+  write: Write,
+  message: RequestEncoded,
+  sink: WireSink | undefined,
+): Promise<WireExit> => {
+  const rpc = serving.rpcs.get(message.tag)
+  if (rpc === undefined) return Promise.resolve(transportFailure(unknownMethod))
+  const codec = rpcCodec(rpc)
+  const payload = codec.decodePayload(message.payload)
+  if (Result.isFailure(payload)) return Promise.resolve(transportFailure(payload.failure))
+  if (codec.isStream && typeof sink !== "function") {
+    return Promise.resolve(transportFailure(noSink))
+  }
+  return new Promise((answer) => {
+    const call: Call = {
+      id: ++serving.lastId,
+      wireId: message.id,
+      codec,
+      discard: message.discard === true,
+      line: codec.isStream && sink !== undefined ? pushLine(sink) : undefined,
+      answer,
+      started: false,
+    }
+    serving.calls.set(call.id, call)
+    start(serving, write, call, message, payload.success)
+  })
+}
+
+/** A replayed request is two calls of one id: both are meant. */
+const serveInterrupt = (serving: Serving, write: Write, wireId: string | number): void => {
+  const meant = [...serving.calls.values()].filter((call) => call.wireId === wireId)
+  for (const call of meant) {
+    const interrupt = { _tag: "Interrupt", requestId: requestIdOf(call), interruptors: [] } as const
+    serving.run(write(0, interrupt))
+  }
 }
 
 /**
@@ -129,146 +217,38 @@ const endOf = (
 export const makeWireServer = Effect.fnUntraced(function* <Rpcs extends Rpc.Any>(
   group: RpcGroup.RpcGroup<Rpcs>,
   options: WireServerOptions = {},
-): Effect.fn.Return<
-  WireServer,
-  never,
-  Rpc.ToHandler<Rpcs> | Rpc.Middleware<Rpcs> | Scope.Scope
-> {
+): Effect.fn.Return<WireServer, never, Rpc.ToHandler<Rpcs> | Rpc.Middleware<Rpcs> | Scope.Scope> {
   const context = yield* Effect.context<never>()
-  const run = Effect.runForkWith(context)
-  const heartbeatMillis =
-    options.heartbeatMillis ?? Context.get(context, CurrentLimits).heartbeatMillis
-  const tracing = options.tracing ?? Context.getOrUndefined(context, Tracer.Tracer) !== undefined
-  const reference = options.reference ?? (() => crypto.randomUUID())
-  const calls = new Map<number, Call>()
-  let lastId = 0
-
-  const end = (call: Call, exit: WireExit): void => {
-    if (!calls.delete(call.id)) return // S5
-    call.line?.close()
-    call.answer(exit)
+  const serving: Serving = {
+    rpcs: group.requests,
+    calls: new Map(),
+    run: Effect.runForkWith(context),
+    heartbeatMillis: options.heartbeatMillis ?? Context.get(context, CurrentLimits).heartbeatMillis,
+    tracing: options.tracing ?? Context.getOrUndefined(context, Tracer.Tracer) !== undefined,
+    reference: options.reference ?? (() => crypto.randomUUID()),
+    lastId: 0,
+    unstarted: undefined,
   }
-
-  const endWithDefect = (call: Call, cause: Cause.Cause<unknown>): void => {
-    const id = reference()
-    run(Effect.logError(`Defect ${id} in ${call.codec.rpc._tag}`, cause))
-    end(call, encodeTransportError(new InternalDefect({ reference: id }))) // S2
-  }
-
-  const finish = (call: Call, exit: Exit.Exit<unknown, unknown>): void => {
-    const told = endOf(call, exit)
-    if ("wire" in told) end(call, told.wire)
-    else endWithDefect(call, told.defect)
-  }
-
-  const push = (call: Call, values: ReadonlyArray<unknown>): Effect.Effect<void> => {
-    const encoded: Array<unknown> = []
-    for (const value of values) {
-      const result = call.codec.encodeValue(value)
-      if (Result.isFailure(result)) {
-        endWithDefect(call, Cause.die(result.failure))
-        return Effect.interrupt
-      }
-      encoded.push(result.success)
-    }
-    if (call.line === undefined) return Effect.interrupt
-    const pushed = call.line.push(encoded) // S3
-    return Effect.flatMap(pushed, (taken) => (taken ? Effect.void : Effect.interrupt)) // S4
-  }
-
-  /** The defect of a request that never reached its handler: the message does not name the request. */
-  let unstarted: Cause.Cause<unknown> | undefined
-
   const server = yield* RpcServer.makeNoSerialization(group, {
     disableFatalDefects: true, // S2
     disableClientAcks: true,
-    disableTracing: !tracing,
+    disableTracing: !serving.tracing,
     ...(options.spanPrefix === undefined ? {} : { spanPrefix: options.spanPrefix }),
-    onFromServer: (response) => {
-      if (response._tag === "Defect") unstarted = Cause.die(response.defect)
-      if (response._tag !== "Chunk" && response._tag !== "Exit") return Effect.void
-      const call = calls.get(response.requestId as number)
-      if (call === undefined) return response._tag === "Chunk" ? Effect.interrupt : Effect.void
-      if (response._tag === "Chunk") return push(call, response.values)
-      finish(call, response.exit)
-      return Effect.void
-    },
+    onFromServer: (response) =>
+      onFromServer(serving, response as unknown as RpcMessage.FromServer<Rpc.Any>),
   })
-
-  const start = (call: Call, message: RequestEncoded, payload: unknown): void => {
-    const trace = traceOf(message)
-    const request = {
-      _tag: "Request",
-      id: call.id as unknown as RpcMessage.RequestId,
-      tag: message.tag as Rpc.Tag<Rpcs>,
-      payload: payload as Rpc.Payload<Rpcs>,
-      headers: Headers.fromInput(message.headers),
-      ...(call.discard ? { discard: true as const } : {}),
-      ...trace,
-    } satisfies RpcMessage.Request<Rpcs>
-    const onRequest = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-      call.started = true
-      const probed =
-        call.line === undefined ? effect : withHeartbeat(effect, call.line, heartbeatMillis)
-      return trace === undefined || tracing
-        ? probed
-        : Effect.provideService(probed, Tracer.ParentSpan, Tracer.externalSpan(trace))
-    }
-    unstarted = undefined
-    const fiber: Fiber.Fiber<void> = run(server.write(0, request, { onRequest }))
-    fiber.addObserver(() => {
-      if (call.started) return
-      if (unstarted === undefined) finish(call, Exit.interrupt()) // S1
-      else endWithDefect(call, unstarted)
-    })
-  }
-
-  const request = (message: RequestEncoded, sink: WireSink | undefined) => {
-    const rpc = group.requests.get(message.tag)
-    if (rpc === undefined) return Promise.resolve(encodeTransportError(unknownMethod))
-    const codec = rpcCodec(rpc)
-    const payload = codec.decodePayload(message.payload)
-    if (Result.isFailure(payload)) {
-      return Promise.resolve(encodeTransportError(payload.failure))
-    }
-    if (codec.isStream && typeof sink !== "function") {
-      return Promise.resolve(encodeTransportError(noSink))
-    }
-    return new Promise<WireExit>((answer) => {
-      const call: Call = {
-        id: ++lastId,
-        wireId: message.id,
-        codec,
-        discard: message.discard === true,
-        line: codec.isStream && sink !== undefined ? pushLine(sink) : undefined,
-        answer,
-        started: false,
-      }
-      calls.set(call.id, call)
-      start(call, message, payload.success)
-    })
-  }
-
-  /** A replayed request is two calls of one id: both are meant. */
-  const interrupt = (wireId: string | number): void => {
-    for (const call of [...calls.values()]) {
-      if (call.wireId !== wireId) continue
-      const requestId = call.id as unknown as RpcMessage.RequestId
-      run(server.write(0, { _tag: "Interrupt", requestId, interruptors: [] }))
-    }
-  }
-
+  const write = server.write
   return {
-    activeCalls: () => calls.size,
+    activeCalls: () => serving.calls.size,
     call: (message, sink) => {
       if (typeof message === "object" && message !== null) {
+        if (isRequest(message)) return serveRequest(serving, write, message, sink)
         if (message._tag === "Interrupt" && isId(message.requestId)) {
-          interrupt(message.requestId)
+          serveInterrupt(serving, write, message.requestId)
           return Promise.resolve(success)
         }
-        if (isRequest(message)) return request(message, sink)
       }
-      return Promise.resolve(encodeTransportError(noRequest)) // S1
+      return Promise.resolve(transportFailure(notARequest)) // S1
     },
   }
 })

@@ -91,7 +91,11 @@ export const makeProbe = (server: () => WireServer | undefined) => {
     misshapenResult: () => Effect.succeed(42 as never),
     misshapenError: () => Effect.fail({ _tag: "Undeclared", secret } as never),
     misshapenValue: () => held(Stream.make(42 as never)),
-    wait: () => Effect.andThen(begin, Effect.onExit(Effect.never, () => release)),
+    wait: () =>
+      Effect.andThen(
+        begin,
+        Effect.onExit(Effect.never, () => release),
+      ),
     commit: () =>
       Rpc.uninterruptible(
         Effect.andThen(begin, Deferred.await(opened)).pipe(
@@ -106,7 +110,10 @@ export const makeProbe = (server: () => WireServer | undefined) => {
     endless: () =>
       held(
         Stream.fromEffectRepeat(
-          Effect.andThen(Effect.yieldNow, Effect.sync(() => ++counts.produced)),
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.sync(() => ++counts.produced),
+          ),
         ),
       ),
     quiet: () => held(Stream.concat(Stream.make("hello"), Stream.never)),

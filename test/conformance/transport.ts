@@ -2,11 +2,13 @@
  * Every rpc of every contract, with samples of all it can say: run over the in-memory target and over
  * real stubs. The groups are read, not listed: a new rpc or error is covered by being there.
  */
-import { Arbitrary, Effect, Layer, Schema, Stream } from "effect"
-import { Rpc, type RpcGroup, RpcSchema } from "effect/rpc"
+import type { Schema } from "effect"
+import { Arbitrary, Effect, Layer, Stream } from "effect"
+import type { Rpc } from "effect/rpc"
+import { type RpcGroup, RpcSchema } from "effect/rpc"
+import type { CallerMiddleware } from "../../contracts/Authorization.ts"
 import {
   AllowedRole,
-  CallerMiddleware,
   callerHeaders,
   callerMiddlewareLayer,
   CurrentGrants,
@@ -32,9 +34,7 @@ export const rpcsOf = (group: Group): ReadonlyArray<Rpc.AnyWithProps> =>
   [...group.requests.values()] as unknown as ReadonlyArray<Rpc.AnyWithProps>
 
 const flatten = (schema: Schema.Top): ReadonlyArray<Schema.Top> =>
-  "members" in schema
-    ? (schema.members as ReadonlyArray<Schema.Top>).flatMap(flatten)
-    : [schema]
+  "members" in schema ? (schema.members as ReadonlyArray<Schema.Top>).flatMap(flatten) : [schema]
 
 /** The error classes an rpc declares, those of its stream and middleware included. */
 export const errorSchemasOf = (rpc: Rpc.AnyWithProps): ReadonlyArray<Schema.Top> => {
@@ -50,7 +50,10 @@ export const valueSchemaOf = ({ successSchema }: Rpc.AnyWithProps): Schema.Top =
   RpcSchema.isStreamSchema(successSchema) ? successSchema.success : successSchema
 
 /** The same samples wherever it is called. */
-export const samplesOf = (schema: Schema.Top, count: number): Effect.Effect<ReadonlyArray<unknown>> =>
+export const samplesOf = (
+  schema: Schema.Top,
+  count: number,
+): Effect.Effect<ReadonlyArray<unknown>> =>
   Effect.orDie(Arbitrary.sampleEffect(Arbitrary.schema(schema), { count, seed: 7, size: 4 }))
 
 /** What the handlers of `sampleHandlers` are told to answer, in the headers of the call. */
@@ -80,7 +83,7 @@ export const sampleHandlers = (group: Group): Layer.Layer<never> => {
       return RpcSchema.isStreamSchema(rpc.successSchema) ? Stream.fromEffect(answer) : answer
     }
   const handlers = Object.fromEntries(rpcsOf(group).map((rpc) => [rpc._tag, handler(rpc)]))
-  return group.toLayer(handlers as never) as unknown as Layer.Layer<never>
+  return group.toLayer(handlers as never)
 }
 
 const grants: Grants = { principal: "ann" as Principal, owners: ["*"] }
@@ -96,7 +99,10 @@ export const middlewareLayer: Layer.Layer<CallerMiddleware | EdgeMiddleware> = L
 )
 
 /** The headers of a caller that the rpc admits, for the owner (and thread) of the payload. */
-export const admittedHeaders = (rpc: Rpc.AnyWithProps, payload: unknown): Record<string, string> => {
+export const admittedHeaders = (
+  rpc: Rpc.AnyWithProps,
+  payload: unknown,
+): Record<string, string> => {
   const ownerId = (payload as { ownerId: OwnerId }).ownerId
   switch (Context.get(rpc.annotations, AllowedRole)) {
     case "Owner":
@@ -142,8 +148,11 @@ export const roundTripsOf = (name: string): ReadonlyArray<RoundTrip> => {
   const group = contractGroups[name]
   if (group === undefined) throw new Error(`no group ${name}`)
   return rpcsOf(group).flatMap((rpc) => {
-    const check =
-      (schema: Schema.Top, answer: "value" | "error", member: number): RoundTrip["check"] =>
+    const check = (
+      schema: Schema.Top,
+      answer: "value" | "error",
+      member: number,
+    ): RoundTrip["check"] =>
       Effect.fnUntraced(function* (client, expectEqual) {
         const payloads = yield* samplesOf(rpc.payloadSchema, samplesPerSchema)
         for (const [index, sample] of (yield* samplesOf(schema, samplesPerSchema)).entries()) {

@@ -29,8 +29,7 @@ describe("a served call", () => {
   it.effect("answers a payload that breaks its schema with where and why, not with what", () =>
     Effect.gen(function* () {
       const { server } = yield* makeServedProbe()
-      const call = (payload: unknown) =>
-        Effect.promise(() => server.call(request("echo", payload)))
+      const call = (payload: unknown) => Effect.promise(() => server.call(request("echo", payload)))
       expect(yield* call({ text: "seventeen letters" })).toEqual(
         failure({
           _tag: "InvalidInput",
@@ -232,4 +231,3 @@ describe("a trace", () => {
     }),
   )
 })
-

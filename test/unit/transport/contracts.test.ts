@@ -1,7 +1,11 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Rpc } from "effect/rpc"
-import { inMemoryTarget, makeWireClient, makeWireServer } from "../../../contracts/transport/index.ts"
+import {
+  inMemoryTarget,
+  makeWireClient,
+  makeWireServer,
+} from "../../../contracts/transport/index.ts"
 import {
   contractGroups,
   middlewareLayer,
@@ -15,7 +19,7 @@ for (const [name, group] of Object.entries(contractGroups)) {
       it.effect(trip.title, () =>
         Effect.gen(function* () {
           const server = yield* makeWireServer(group)
-          const target = inMemoryTarget(server as never)
+          const target = inMemoryTarget(server)
           const client = yield* makeWireClient<Rpc.Any>(group, { target: () => target })
           yield* trip.check(client, (got, said) => expect(got).toStrictEqual(said))
         }),

@@ -27,7 +27,7 @@ export const makeServedProbe = Effect.fnUntraced(function* (
   options: {
     readonly hooks?: InMemoryHooks
     readonly server?: WireServerOptions
-    readonly client?: Partial<WireClientOptions>
+    readonly client?: Partial<WireClientOptions<ProbeRpcs>>
   } = {},
 ): Effect.fn.Return<Probe, never, Scope.Scope> {
   const log: Array<string> = []
@@ -37,10 +37,11 @@ export const makeServedProbe = Effect.fnUntraced(function* (
     )
     log.push(`${logLevel} ${String(message)} ${reasons.join(" ")}`)
   })
-  let server: WireServer | undefined
-  const probe = makeProbe(() => server)
+  const served: { server?: WireServer } = {}
+  const probe = makeProbe(() => served.server)
   const context = yield* Layer.build(Layer.merge(probe.handlers, Logger.layer([logger])))
-  server = yield* Effect.provideContext(makeWireServer(ProbeRpc, options.server), context)
+  const server = yield* Effect.provideContext(makeWireServer(ProbeRpc, options.server), context)
+  served.server = server
   const target = inMemoryTarget(server, options.hooks)
   const client = yield* makeWireClient(ProbeRpc, { target: () => target, ...options.client })
   return { server, client, counts: probe.counts, log }
