@@ -1,0 +1,210 @@
+/**
+ * Admission: one block that accepts an input or says why not.
+ *
+ * - A1 A receipt exists only for what this block has committed.
+ * - A2 A generation at or below the fence, or one that was refused before, is refused whatever comes.
+ * - A3 The same key with the same content is answered with the first receipt, whatever the limits.
+ * - A4 A refusal that could turn out otherwise later is remembered, so that a replay of the call by
+ *   the platform cannot land behind the owner's back.
+ */
+import { Result } from "effect"
+import { canonicalJson, type CanonicalText } from "../contracts/CanonicalJson.ts"
+import {
+  AdmissionLimitExceeded,
+  AgentNotRegistered,
+  IdempotencyConflict,
+  InvalidInput,
+  StorageFull,
+  Unavailable,
+} from "../contracts/Errors.ts"
+import type {
+  AgentId,
+  Generation,
+  IdempotencyKey,
+  OwnerId,
+  Principal,
+  ThreadId,
+} from "../contracts/Identifiers.ts"
+import type { Receipt } from "../contracts/Submission.ts"
+import type { AdmissionRefusal } from "../contracts/ThreadRpc.ts"
+import { sha256 } from "../platform/Digest.ts"
+import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
+import { nonterminalOf } from "./Header.ts"
+import { findKey, submissionIdOf } from "./Ledger.ts"
+import type { Thread } from "./Thread.ts"
+
+export interface Admission {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  readonly agent: AgentId
+  readonly input: unknown
+  readonly idempotencyKey: IdempotencyKey
+  readonly principal: Principal
+  readonly generation: Generation
+  readonly delivery?: "queue" | "join"
+  readonly title?: string
+  readonly notBefore?: number
+}
+
+/** An input as it would be stored; `digest` names the intent: the agent and the input. */
+interface Content {
+  readonly canonical: CanonicalText
+  readonly digest: string
+}
+
+/** A row holds 2 MB: no configured limit lets an input, output or record past this. */
+const hardCapBytes = 1024 * 1024
+
+const contentOf = (
+  thread: Thread,
+  admission: Admission,
+): Result.Result<Content, InvalidInput | AdmissionLimitExceeded> =>
+  Result.map(
+    canonicalJson(admission.input, {
+      // The configured limit is looked at after the key: a retry is exempt from it.
+      maxBytes: hardCapBytes,
+      maxNesting: thread.limits.jsonNesting,
+    }),
+    (canonical) => ({ canonical, digest: sha256(admission.agent, "\n", canonical.text) }),
+  )
+
+const fenced = (block: Block, admission: Admission): Unavailable | undefined => {
+  const { fence, refused } = block.header
+  const late =
+    (fence !== null && admission.generation <= fence) || refused.includes(admission.generation) // A2
+  return late
+    ? new Unavailable({
+        retryable: true,
+        overloaded: false,
+        reason: "The call is older than the thread's fence",
+      })
+    : undefined
+}
+
+/** The first receipt of this key, or the conflict; none when the key is new. */
+const known = (
+  block: Block,
+  admission: Admission,
+  content: Content,
+): Receipt | IdempotencyConflict | undefined => {
+  const first = findKey(block.sql, admission.idempotencyKey, admission.principal)
+  if (first === undefined) return undefined
+  if (first.inputDigest !== content.digest)
+    return new IdempotencyConflict({
+      idempotencyKey: admission.idempotencyKey,
+      submissionId: first.id,
+    })
+  return receipt(admission, { ...first, duplicate: true })
+}
+
+const receipt = (
+  admission: Admission,
+  row: Pick<Receipt, "sequence" | "acceptedAt" | "duplicate"> & { id: Receipt["submissionId"] },
+): Receipt => ({
+  ownerId: admission.ownerId,
+  threadId: admission.threadId,
+  submissionId: row.id,
+  sequence: row.sequence,
+  acceptedAt: row.acceptedAt,
+  duplicate: row.duplicate,
+})
+
+/** Refusals that another deployment, queue or disk would not give. */
+const limited = (
+  block: Block,
+  admission: Admission,
+  content: Content,
+): AdmissionLimitExceeded | AgentNotRegistered | StorageFull | undefined => {
+  const { limits, options, host } = block.thread
+  if (!options.agents.has(admission.agent))
+    return new AgentNotRegistered({ agent: admission.agent })
+  const over = (limit: "inputBytes" | "queuedPerThread", actual: number) =>
+    new AdmissionLimitExceeded({ limit, actual, maximum: limits[limit] })
+  if (content.canonical.bytes > limits.inputBytes)
+    return over("inputBytes", content.canonical.bytes)
+  const queued = nonterminalOf(block.header)
+  if (queued >= limits.queuedPerThread) return over("queuedPerThread", queued + 1)
+  const bytes = host.storage.databaseBytes()
+  if (bytes >= limits.databaseBytes)
+    return new StorageFull({ actualBytes: bytes, maximumBytes: limits.databaseBytes })
+  return undefined
+}
+
+const remember = (block: Block, generation: Generation): void => {
+  const refused = [...block.header.refused, generation] // A4
+  patchHeader(block, { refused: refused.slice(-block.thread.limits.refusedGenerations) })
+}
+
+const insert = (block: Block, admission: Admission, content: Content): Receipt => {
+  const sequence = block.header.lastSequence + 1
+  const id = submissionIdOf(block.thread.host.uuid(), sequence)
+  const notBefore =
+    admission.notBefore !== undefined && admission.notBefore > block.now
+      ? admission.notBefore
+      : null
+  block.sql.run(
+    `INSERT INTO submissions (sequence, id, principal, idempotencyKey, agent, delivery, acceptedAt,
+       notBefore, inputDigest, state, epoch, attempts, ended, vanished, inputBytes, input)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'ready', 0, 0, 0, 0, ?, ?)`, // A1
+    sequence,
+    id,
+    admission.principal,
+    admission.idempotencyKey,
+    admission.agent,
+    admission.delivery ?? "queue",
+    block.now,
+    notBefore,
+    content.digest,
+    content.canonical.bytes,
+    content.canonical.text,
+  )
+  if (notBefore !== null)
+    block.sql.run("INSERT INTO deferred (notBefore, sequence) VALUES (?, ?)", notBefore, sequence)
+  block.header = { ...block.header, lastSequence: sequence }
+  if (admission.title !== undefined && admission.title !== block.header.title)
+    patchHeader(block, { title: admission.title })
+  return receipt(admission, { id, sequence, acceptedAt: block.now, duplicate: false })
+}
+
+const admitIn = (
+  block: Block,
+  admission: Admission,
+  content: Content,
+): Result.Result<Receipt, AdmissionRefusal> => {
+  const late = fenced(block, admission)
+  if (late !== undefined) return Result.fail(late)
+  const first = known(block, admission, content)
+  if (first instanceof IdempotencyConflict) return Result.fail(first)
+  if (first !== undefined) return Result.succeed(first) // A3
+  const refusal = limited(block, admission, content)
+  if (refusal === undefined) return Result.succeed(insert(block, admission, content))
+  remember(block, admission.generation)
+  return Result.fail(refusal)
+}
+
+/** Admits in one block. Throws what the storage throws; then nothing is durable. */
+export const admit = (
+  thread: Thread,
+  admission: Admission,
+): Result.Result<Receipt, AdmissionRefusal> => {
+  // What no thread accepts, at any time, makes no tables.
+  if (admission.title !== undefined && !isText(admission.title))
+    return Result.fail(new InvalidInput({ path: "title", reason: "not well-formed text" }))
+  const content = contentOf(thread, admission)
+  if (Result.isFailure(content)) return Result.fail(content.failure)
+  return transactFirst(thread, admission, (block) => admitIn(block, admission, content.success))
+}
+
+const isText = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
+
+/** A fenced visit: from now on mutations of this generation, or an older one, are refused. */
+export const fence = (
+  thread: Thread,
+  visit: Pick<Admission, "ownerId" | "threadId" | "generation">,
+): void =>
+  transactFirst(thread, visit, (block) => {
+    const { fence: old } = block.header
+    if (old !== null && old >= visit.generation) return // A2
+    patchHeader(block, { fence: visit.generation })
+    touch(block)
+  })

@@ -1,0 +1,102 @@
+/**
+ * An attempt from its claim to its end. It belongs to the object, not to the call that claimed it.
+ *
+ * - M1 A strike that must survive the object is flushed before anything of the attempt runs.
+ * - M2 An attempt ends by its first verdict, or by its ceiling; the block that ends it is written before
+ *   the handler is interrupted, and nobody waits for the handler.
+ * - M3 If our storage fails, nothing is settled: the row says running, and recovery takes over.
+ * - M4 The block that settles a head claims the next one only while a call waits and its slice lasts.
+ */
+import { Deferred, Effect, Option } from "effect"
+import { transact } from "./Block.ts"
+import { type ClaimAnswer, claimNext } from "./Claim.ts"
+import { durable } from "./Durable.ts"
+import { runHandler } from "./Handler.ts"
+import {
+  type AttemptEnd,
+  type Claimed,
+  type LiveAttempt,
+  makeLiveAttempt,
+  type Verdict,
+} from "./LiveAttempt.ts"
+import { pushReport } from "./PushReport.ts"
+import { conclude } from "./Settle.ts"
+import { clockOf, type Thread } from "./Thread.ts"
+import { within } from "./Within.ts"
+
+const flush = (thread: Thread): Effect.Effect<boolean> =>
+  Effect.callback((resume) => {
+    const failed = () => resume(Effect.succeed(false))
+    try {
+      thread.host.storage.sync().then(() => resume(Effect.succeed(true)), failed)
+    } catch {
+      failed()
+    }
+  })
+
+const verdictOf = (thread: Thread, live: LiveAttempt): Effect.Effect<Verdict> =>
+  Effect.gen(function* () {
+    if (live.flushFirst && !(yield* flush(thread))) return { _tag: "StorageLost" } // M1
+    const agent = thread.options.agents.get(live.row.agent)
+    if (agent === undefined) return { _tag: "Mismatch", name: live.row.agent }
+    yield* runHandler({ thread, live }, agent)
+    const left = live.claimedAt + thread.limits.attemptCeilingMillis - clockOf(thread)
+    const verdict = yield* within(live.verdict, Math.max(0, left))
+    return Option.getOrElse(verdict, (): Verdict => ({ _tag: "WithoutResult" })) // M2
+  })
+
+interface Ending {
+  readonly end: AttemptEnd
+  readonly next: ClaimAnswer | undefined
+}
+
+/** The next claim of the same block, if the driving call still has room for it. */
+const mayContinue = (thread: Thread, now: number): boolean => {
+  const { turn } = thread
+  return turn !== undefined && turn.headsLeft > 1 && now < turn.sliceEndAt // M4
+}
+
+const gone: Ending = { end: { _tag: "Gone" }, next: undefined }
+
+const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.Effect<Ending> => {
+  if (verdict._tag === "Superseded" || verdict._tag === "StorageLost") return Effect.succeed(gone)
+  const ending = durable(thread, "settle", () =>
+    transact(thread, (block): Ending => {
+      const end = conclude(block, live, verdict)
+      const settled = end._tag === "Answered" && end.answer._tag === "Settled"
+      const { turn } = thread
+      const next =
+        settled && turn !== undefined && mayContinue(thread, block.now)
+          ? claimNext(block, turn)
+          : undefined
+      return { end, next }
+    }),
+  )
+  return Effect.catch(ending, () => Effect.succeed(gone)) // M3
+}
+
+const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const verdict = yield* verdictOf(thread, live)
+    const { end, next } = yield* endingOf(thread, live, verdict)
+    live.ended = true
+    thread.live = undefined
+    if (next?._tag === "Claimed") yield* startAttempt(thread, next.claimed)
+    live.handler?.interruptUnsafe() // M2
+    yield* Deferred.succeed(live.done, end)
+    if (live.outlived && thread.turn === undefined) yield* pushReport(thread, live.identity)
+  })
+
+/** Makes the attempt the live one, and starts it beside whoever claimed it. */
+export const startAttempt = (thread: Thread, claimed: Claimed): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const live = makeLiveAttempt(claimed, thread.limits.attemptYieldMillis)
+    thread.live = live
+    return Effect.map(Effect.forkDetach(supervise(thread, live)), (fiber) =>
+      thread.host.waitUntil(
+        new Promise<void>((resolve) => {
+          fiber.addObserver(() => resolve())
+        }),
+      ),
+    )
+  })

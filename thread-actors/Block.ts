@@ -1,0 +1,99 @@
+/**
+ * One durable transition: a synchronous function in one transaction, and what the rest of the object
+ * is told after it has committed.
+ *
+ * - B1 Nobody is told of what a block did unless it committed.
+ * - B2 The header that a block sees is the database's, and every change of it is written by the block.
+ */
+import { Deferred, Effect } from "effect"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import { type Header, insertHeader, readHeader, writeHeader } from "./Header.ts"
+import { makeTables } from "./Tables.ts"
+import { clockOf, type Identity, type Thread } from "./Thread.ts"
+
+export interface Block {
+  readonly thread: Thread
+  readonly sql: Sql
+  /** The thread's clock at the start of the block. */
+  readonly now: number
+  header: Header
+  /** Whether the header's own row must be written. */
+  touched: boolean
+  /** Submissions that settled in this block. */
+  readonly settled: Array<number>
+}
+
+/** Changes what the `meta` row holds; a change that shows in a report also counts a touch. */
+export const patchHeader = (
+  block: Block,
+  change: Partial<Pick<Header, "fence" | "refused" | "parked" | "paused" | "title">>,
+): void => {
+  block.header = { ...block.header, ...change }
+  block.touched = true
+}
+
+/** Counts a change of the report that no admission and no record counts. */
+export const touch = (block: Block): void => {
+  block.header = { ...block.header, touches: block.header.touches + 1 }
+  block.touched = true
+}
+
+const begin = (thread: Thread): Block => ({
+  thread,
+  sql: thread.host.storage.sql,
+  now: clockOf(thread),
+  header: readHeader(thread.host.storage.sql),
+  touched: false,
+  settled: [],
+})
+
+const end = (block: Block): void => {
+  if (block.touched) writeHeader(block.sql, block.header) // B2
+}
+
+const announce = (block: Block): void => {
+  const { thread } = block
+  if (block.header.tail.sequence > thread.tailSequence) {
+    thread.tailSequence = block.header.tail.sequence
+    for (const observer of thread.observers) observer.wake()
+  }
+  for (const sequence of block.settled)
+    for (const waiter of thread.waiters.get(sequence) ?? [])
+      Deferred.doneUnsafe(waiter, Effect.void)
+}
+
+const commit = <A>(thread: Thread, prepare: () => void, body: (block: Block) => A): A => {
+  let committed: Block | undefined
+  const answer = thread.host.storage.transaction(() => {
+    prepare()
+    const block = begin(thread)
+    const result = body(block)
+    end(block)
+    committed = block
+    return result
+  })
+  thread.hasTables = true
+  if (committed !== undefined) announce(committed) // B1
+  return answer
+}
+
+/** Runs a block on a thread whose tables exist. Throws what the storage throws. */
+export const transact = <A>(thread: Thread, body: (block: Block) => A): A =>
+  commit(thread, () => undefined, body)
+
+/** The same for a thread that may be untouched: makes its tables and takes its identity first. */
+export const transactFirst = <A>(
+  thread: Thread,
+  identity: Identity,
+  body: (block: Block) => A,
+): A =>
+  commit(
+    thread,
+    () => {
+      if (thread.hasTables) return
+      const { sql } = thread.host.storage
+      makeTables(sql, clockOf(thread))
+      insertHeader(sql, { ...identity, born: thread.host.uuid() })
+    },
+    body,
+  )

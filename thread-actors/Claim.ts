@@ -1,0 +1,122 @@
+/**
+ * The claim: the block by which an attempt takes the head.
+ *
+ * - C1 The attempt is charged, and counted as vanished until it has written its end, before anything
+ *   of the submission is decoded.
+ * - C2 No claim starts at or after `yieldAt`, of a head that is not ready and due, of a paused thread,
+ *   or for an agent that this deployment lacks.
+ * - C3 The first claim of a submission records `InputApplied` and opens the run in the same block.
+ */
+import type { AttemptId } from "../contracts/Identifiers.ts"
+import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
+import { type Block, touch } from "./Block.ts"
+import { readHead } from "./Head.ts"
+import { append, bytesOf, runSize } from "./Journal.ts"
+import { retriesOf, type SubmissionRow, undefer } from "./Ledger.ts"
+import type { Claimed } from "./LiveAttempt.ts"
+
+export type ClaimAnswer =
+  | { readonly _tag: "Claimed"; readonly claimed: Claimed }
+  /** Nothing is ready and due, or the time for claims is over. */
+  | { readonly _tag: "Nothing" }
+  | { readonly _tag: "Refused"; readonly answer: HeadAnswer }
+
+const nothing: ClaimAnswer = { _tag: "Nothing" }
+const refused = (answer: HeadAnswer): ClaimAnswer => ({ _tag: "Refused", answer })
+
+/** Whether a claim of this head may start. Pure. */
+export const mayClaim = (
+  head: SubmissionRow,
+  facts: {
+    readonly now: number
+    readonly yieldAt: number
+    readonly paused: boolean
+    readonly agentKnown: boolean
+  },
+): ClaimAnswer | undefined => {
+  if (facts.paused) return refused({ _tag: "Paused" })
+  if (head.state === "running")
+    return refused({ _tag: "NeedsRecovery", submissionId: head.id })
+  if (head.state !== "ready" || (head.dueAt ?? 0) > facts.now) return nothing // C2
+  if (facts.now >= facts.yieldAt) return nothing // C2
+  if (!facts.agentKnown)
+    return refused({ _tag: "BindingUnavailable", submissionId: head.id, agent: head.agent }) // C2
+  return undefined
+}
+
+const charge = (block: Block, row: SubmissionRow): SubmissionRow => {
+  const version = block.thread.options.codeVersion
+  const charged: SubmissionRow = {
+    ...row,
+    state: "running",
+    epoch: row.epoch + 1,
+    attempts: row.attempts + 1,
+    vanished: row.vanishedVersion === version ? row.vanished + 1 : 1, // C1
+    vanishedVersion: version,
+    dueAt: null,
+  }
+  block.sql.run(
+    `UPDATE submissions SET state = 'running', epoch = ?, attempts = ?, vanished = ?,
+       vanishedVersion = ?, dueAt = NULL WHERE sequence = ?`,
+    charged.epoch,
+    charged.attempts,
+    charged.vanished,
+    charged.vanishedVersion,
+    charged.sequence,
+  )
+  return charged
+}
+
+const applyInput = (block: Block, row: SubmissionRow): void => {
+  const { acceptedAt, agent, inputDigest, principal } = row
+  const payload = JSON.stringify({ acceptedAt, agent, inputDigest, principal })
+  const [size] = block.sql.all<{ inputBytes: number }>(
+    "SELECT inputBytes FROM submissions WHERE sequence = ?",
+    row.sequence,
+  )
+  append(
+    block,
+    {
+      submission: row.sequence,
+      kind: "InputApplied",
+      epoch: row.epoch,
+      payload,
+      bytes: bytesOf(payload) + (size?.inputBytes ?? 0),
+    },
+    { open: row.sequence }, // C3
+  )
+  undefer(block.sql, row)
+}
+
+/** Claims this head. It must be ready. */
+const claim = (block: Block, head: SubmissionRow, suspect: boolean): Claimed => {
+  const row = charge(block, head)
+  const first = block.header.tail.open !== row.sequence
+  if (first) applyInput(block, row)
+  else touch(block)
+  return {
+    identity: { ownerId: block.header.ownerId, threadId: block.header.threadId },
+    row,
+    attemptId: block.thread.host.uuid() as AttemptId,
+    claimedAt: block.now,
+    flushFirst: suspect || row.attempts > 1,
+    size: first ? { records: 0, bytes: 0 } : runSize(block.sql, row.sequence),
+    retries: retriesOf(row),
+  }
+}
+
+/** Claims the head if there is one to claim. */
+export const claimNext = (
+  block: Block,
+  turn: { readonly yieldAt: number; readonly suspect: boolean },
+): ClaimAnswer => {
+  const { head } = readHead(block.sql, block.header, block.now)
+  if (head === undefined) return nothing
+  const answer = mayClaim(head, {
+    now: block.now,
+    yieldAt: turn.yieldAt,
+    paused: block.header.paused,
+    agentKnown: block.thread.options.agents.has(head.agent),
+  })
+  return answer ?? { _tag: "Claimed", claimed: claim(block, head, turn.suspect) }
+}

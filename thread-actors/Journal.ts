@@ -1,0 +1,144 @@
+/**
+ * The journal: the thread's append-only records, clustered by their thread-wide sequence.
+ *
+ * - J1 A named fact of a run can be written once: (submission, name, part) is unique. `InputApplied` and
+ *   `Settled` are written once because the row's state allows each once.
+ * - J2 Sequences count from 1 without gaps; a record's digest covers its content and the digest
+ *   before it, so that a changed or missing record breaks the chain from there on.
+ * - J3 The last record carries the thread's counters; every append copies or changes them.
+ * - J4 The input stays in the ledger: `InputApplied` stores its digest, and readers get both.
+ */
+import type { RecordKind } from "../contracts/JournalRecord.ts"
+import { sha256 } from "../platform/Digest.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Block } from "./Block.ts"
+import type { Tail } from "./Header.ts"
+
+export interface NewRecord {
+  /** The sequence of its submission. */
+  readonly submission: number
+  readonly kind: RecordKind
+  /** The agent's name of the operation; all operations of a run share one name space. */
+  readonly name?: string
+  /** 0 the first record of an operation; later parts answer it. */
+  readonly part?: number
+  readonly epoch: number
+  /** Canonical JSON. */
+  readonly payload: string
+  /** What a reader will be given, in bytes, when it is more than the payload. */
+  readonly bytes?: number
+}
+
+export interface StoredRecord {
+  readonly sequence: number
+  readonly submission: number
+  readonly kind: RecordKind
+  readonly name: string | null
+  readonly part: number
+  readonly epoch: number
+  readonly recordedAt: number
+  readonly payload: string
+}
+
+/** The digest of a record in the chain. */
+export const chainDigest = (previous: string, record: StoredRecord): string =>
+  sha256(
+    previous,
+    "\n",
+    JSON.stringify([
+      record.sequence,
+      record.submission,
+      record.kind,
+      record.name,
+      record.part,
+      record.epoch,
+      record.recordedAt,
+    ]),
+    "\n",
+    record.payload,
+  )
+
+const utf8 = new TextEncoder()
+
+export const bytesOf = (text: string): number => utf8.encode(text).length
+
+/** Appends a record in this block, with the counters as they are after it. Gives its sequence. */
+export const append = (
+  block: Block,
+  record: NewRecord,
+  counters: Partial<Pick<Tail, "open" | "settled" | "floor">> = {},
+): number => {
+  const { tail } = block.header
+  const stored: StoredRecord = {
+    sequence: tail.sequence + 1, // J2
+    submission: record.submission,
+    kind: record.kind,
+    name: record.name ?? null,
+    part: record.part ?? 0,
+    epoch: record.epoch,
+    recordedAt: block.now,
+    payload: record.payload,
+  }
+  const next: Tail = {
+    ...tail,
+    ...counters, // J3
+    sequence: stored.sequence,
+    digest: chainDigest(tail.digest, stored), // J2
+  }
+  block.sql.run(
+    `INSERT INTO journal (sequence, submission, kind, name, part, epoch, recordedAt, digest,
+       open, settled, floor, bytes, payload)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, // J1
+    stored.sequence,
+    stored.submission,
+    stored.kind,
+    stored.name,
+    stored.part,
+    stored.epoch,
+    stored.recordedAt,
+    next.digest,
+    next.open,
+    next.settled,
+    next.floor,
+    record.bytes ?? bytesOf(record.payload),
+    stored.payload,
+  )
+  block.header = { ...block.header, tail: next }
+  return stored.sequence
+}
+
+/** The first record of a named operation of a run. */
+export const findNamed = (
+  sql: Sql,
+  submission: number,
+  name: string,
+): Pick<StoredRecord, "kind" | "payload" | "sequence"> | undefined =>
+  sql.all<{ kind: RecordKind; payload: string; sequence: number }>(
+    "SELECT kind, payload, sequence FROM journal WHERE submission = ? AND name = ? AND part = 0",
+    submission,
+    name,
+  )[0]
+
+/** How much a run has recorded under names. Reads that run's records only, never their payloads. */
+export const runSize = (sql: Sql, submission: number): { records: number; bytes: number } => {
+  const [sum] = sql.all<{ records: number; bytes: number | null }>(
+    `SELECT count(*) AS records, sum(bytes) AS bytes FROM journal
+     WHERE submission = ? AND name IS NOT NULL`,
+    submission,
+  )
+  return { records: sum?.records ?? 0, bytes: sum?.bytes ?? 0 }
+}
+
+/** Whether the attempt of this epoch has recorded anything that counts as progress. */
+export const progressed = (sql: Sql, submission: number, epoch: number): boolean =>
+  sql.all(
+    `SELECT 1 FROM journal WHERE submission = ? AND name IS NOT NULL AND epoch = ?
+     AND kind <> 'Progress' LIMIT 1`,
+    submission,
+    epoch,
+  ).length > 0
+
+/** The payload of a record by its sequence. */
+export const readPayload = (sql: Sql, sequence: number): string | undefined =>
+  sql.all<{ payload: string }>("SELECT payload FROM journal WHERE sequence = ?", sequence)[0]
+    ?.payload

@@ -1,0 +1,152 @@
+/**
+ * The ledger: a row per submission, keyed by its sequence.
+ *
+ * - L1 A submission's id tells its sequence, so that ids need no index: the last eight hexadecimal
+ *   digits are the sequence. The rest of the id is the host's.
+ * - L2 The input is read by the claim's run and by history only: never to look at a row.
+ * - L3 A row that does not decode is told as such, not guessed.
+ */
+import type { AgentId, Principal, SubmissionId } from "../contracts/Identifiers.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import { Unreadable } from "./Unreadable.ts"
+
+const states = ["ready", "running", "suspended", "unknown", "joined", "settled"] as const
+export type StoredState = (typeof states)[number]
+
+export interface SubmissionRow {
+  readonly sequence: number
+  readonly id: SubmissionId
+  readonly principal: Principal
+  readonly agent: AgentId
+  readonly acceptedAt: number
+  readonly notBefore: number | null
+  readonly inputDigest: string
+  readonly state: StoredState
+  readonly epoch: number
+  /** Claims so far, whatever their end. */
+  readonly attempts: number
+  /** Attempts in a row that ended without a new result. */
+  readonly ended: number
+  /** Attempts in a row that were claimed under `vanishedVersion` and have written no end. */
+  readonly vanished: number
+  readonly vanishedVersion: string | null
+  /** Tries used, by step name; the empty name is the run itself. */
+  readonly retries: string | null
+  readonly dueAt: number | null
+  readonly outcome: string | null
+  readonly settledSequence: number | null
+}
+
+const columns = `sequence, id, principal, agent, acceptedAt, notBefore, inputDigest, state, epoch,
+  attempts, ended, vanished, vanishedVersion, retries, dueAt, outcome, settledSequence` // L2
+
+type Raw = { readonly [K in keyof SubmissionRow]: string | number | null }
+
+const decode = (row: Raw | undefined): SubmissionRow | undefined => {
+  if (row === undefined) return undefined
+  if (!states.some((state) => state === row.state)) throw new Unreadable("submissions") // L3
+  return row as unknown as SubmissionRow
+}
+
+/** The id of the submission with this sequence: the host's, with the sequence in its last digits. */
+export const submissionIdOf = (uuid: string, sequence: number): SubmissionId =>
+  (uuid.slice(0, -8) + sequence.toString(16).padStart(8, "0")) as SubmissionId // L1
+
+/** The sequence inside an id; the row decides whether the id is its own. */
+export const sequenceOf = (id: SubmissionId): number => Number.parseInt(id.slice(-8), 16) // L1
+
+export const readRow = (sql: Sql, sequence: number): SubmissionRow | undefined =>
+  decode(sql.all<Raw>(`SELECT ${columns} FROM submissions WHERE sequence = ?`, sequence)[0])
+
+/** By its id; none when this thread has no such submission. */
+export const findRow = (sql: Sql, id: SubmissionId): SubmissionRow | undefined => {
+  const row = readRow(sql, sequenceOf(id))
+  return row?.id === id ? row : undefined
+}
+
+/** What an idempotency key of a principal was used for. */
+export const findKey = (
+  sql: Sql,
+  key: string,
+  principal: string,
+): Pick<SubmissionRow, "sequence" | "id" | "acceptedAt" | "inputDigest"> | undefined =>
+  sql.all<{ sequence: number; id: SubmissionId; acceptedAt: number; inputDigest: string }>(
+    `SELECT sequence, id, acceptedAt, inputDigest FROM submissions
+     WHERE idempotencyKey = ? AND principal = ?`,
+    key,
+    principal,
+  )[0]
+
+/** The canonical text of an input. */
+export const readInput = (sql: Sql, sequence: number): string =>
+  sql.all<{ input: string }>("SELECT input FROM submissions WHERE sequence = ?", sequence)[0]
+    ?.input ?? ""
+
+/** The first ready submission of the queue proper: those without a time of their own. */
+export const firstQueued = (sql: Sql, floor: number): SubmissionRow | undefined =>
+  decode(
+    sql.all<Raw>(
+      `SELECT ${columns} FROM submissions
+       WHERE sequence >= ? AND state = 'ready' AND notBefore IS NULL ORDER BY sequence LIMIT 1`,
+      floor,
+    )[0],
+  )
+
+/** The first queued submission that has not settled, whatever its state; the next one if all have. */
+export const floorAfter = (sql: Sql, floor: number, lastSequence: number): number =>
+  sql.all<{ sequence: number }>(
+    `SELECT sequence FROM submissions
+     WHERE sequence >= ? AND state <> 'settled' AND notBefore IS NULL ORDER BY sequence LIMIT 1`,
+    floor,
+  )[0]?.sequence ?? lastSequence + 1
+
+/** The lowest deferred submission whose time has come. */
+export const firstDue = (sql: Sql, now: number): SubmissionRow | undefined => {
+  const [due] = sql.all<{ sequence: number | null }>(
+    "SELECT min(sequence) AS sequence FROM deferred WHERE notBefore <= ?",
+    now,
+  )
+  return due?.sequence == null ? undefined : readRow(sql, due.sequence)
+}
+
+/** When the next deferred submission takes its place, or took it. */
+export const nextDeferredAt = (sql: Sql): number | undefined =>
+  sql.all<{ notBefore: number }>("SELECT notBefore FROM deferred ORDER BY notBefore LIMIT 1")[0]
+    ?.notBefore
+
+/** A submission that was claimed or settled waits for no time any more. */
+export const undefer = (sql: Sql, row: SubmissionRow): void => {
+  if (row.notBefore !== null)
+    sql.run(
+      "DELETE FROM deferred WHERE notBefore = ? AND sequence = ?",
+      row.notBefore,
+      row.sequence,
+    )
+}
+
+/** Every submission without a settlement, by sequence. Never its input. */
+export const nonterminalRows = (
+  sql: Sql,
+  tail: { readonly floor: number; readonly open: number | null },
+): ReadonlyArray<SubmissionRow> =>
+  sql
+    .all<Raw>(
+      `SELECT ${columns} FROM submissions WHERE sequence >= ? AND state <> 'settled'
+       UNION SELECT ${columns} FROM submissions WHERE sequence = ? AND state <> 'settled'
+       UNION SELECT ${columns} FROM submissions
+       WHERE sequence IN (SELECT sequence FROM deferred) AND state <> 'settled'
+       ORDER BY sequence`,
+      tail.floor,
+      tail.open,
+    )
+    .flatMap((row) => decode(row) ?? [])
+
+/** Tries used, by name. */
+export const retriesOf = (row: SubmissionRow): Map<string, number> => {
+  if (row.retries === null) return new Map()
+  try {
+    return new Map(Object.entries(JSON.parse(row.retries) as Record<string, number>))
+  } catch {
+    throw new Unreadable("submissions") // L3
+  }
+}

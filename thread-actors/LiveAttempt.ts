@@ -1,0 +1,107 @@
+/**
+ * An attempt in memory: one ownership period of a run in this incarnation, and how it can end.
+ *
+ * - V1 The first verdict decides; whatever comes later is not looked at.
+ * - V2 A live attempt is a cache of its row: every write checks the row's epoch.
+ */
+import { Deferred, Effect, type Fiber } from "effect"
+import type { AttemptId } from "../contracts/Identifiers.ts"
+import type { Failure } from "../contracts/Settlement.ts"
+import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
+import type { SubmissionRow } from "./Ledger.ts"
+import type { Identity } from "./Thread.ts"
+
+/** How an attempt is to end. */
+export type Verdict =
+  /** `output` is canonical JSON. */
+  | { readonly _tag: "Completed"; readonly output: string }
+  | { readonly _tag: "Failed"; readonly failure: Failure }
+  /** It is past its yield time and hands back. */
+  | { readonly _tag: "Yielded" }
+  /** A declared retry, of a step or (empty name) of the run. */
+  | { readonly _tag: "Retrying"; readonly delayMillis: number; readonly name: string; readonly tries: number }
+  /** It ended without a result: its time was up, or its code interrupted itself. */
+  | { readonly _tag: "WithoutResult" }
+  /** A name means something else in this code. */
+  | { readonly _tag: "Mismatch"; readonly name: string }
+  /** A stored record does not decode. */
+  | { readonly _tag: "Unreadable"; readonly what: string }
+  /** Another epoch owns the run. */
+  | { readonly _tag: "Superseded" }
+  /** Our own storage failed: nothing is settled, recovery takes over. */
+  | { readonly _tag: "StorageLost" }
+
+/** What those who wait are told. */
+export type AttemptEnd =
+  | { readonly _tag: "Answered"; readonly answer: HeadAnswer }
+  | { readonly _tag: "Unreadable"; readonly what: string }
+  /** The attempt no longer owns the run; the row says what is. */
+  | { readonly _tag: "Gone" }
+
+export interface Claimed {
+  readonly identity: Identity
+  /** The row as the claim left it. */
+  readonly row: SubmissionRow
+  readonly attemptId: AttemptId
+  readonly claimedAt: number
+  /** The strike must be durable before anything runs. */
+  readonly flushFirst: boolean
+  /** What the run has recorded under names before. */
+  readonly size: { readonly records: number; readonly bytes: number }
+  readonly retries: ReadonlyMap<string, number>
+}
+
+export interface LiveAttempt extends Claimed {
+  readonly sequence: number
+  readonly epoch: number
+  readonly yieldAt: number
+  readonly names: Set<string>
+  readonly verdict: Deferred.Deferred<Verdict>
+  readonly done: Deferred.Deferred<AttemptEnd>
+  records: number
+  bytes: number
+  /** A result was recorded by this attempt. */
+  progressed: boolean
+  ended: boolean
+  /** A call left while it ran, and counts on being told of its end. */
+  outlived: boolean
+  /** Bodies of steps that run now. */
+  bodies: number
+  /** Told when a body ends; each listener once. */
+  readonly bodyEnds: Set<() => void>
+  /** Emitted chunks so far. */
+  chunks: number
+  handler: Fiber.Fiber<unknown, unknown> | undefined
+}
+
+export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): LiveAttempt => ({
+  ...claimed,
+  sequence: claimed.row.sequence,
+  epoch: claimed.row.epoch,
+  yieldAt: claimed.claimedAt + yieldAfterMillis,
+  names: new Set(),
+  verdict: Deferred.makeUnsafe(),
+  done: Deferred.makeUnsafe(),
+  records: claimed.size.records,
+  bytes: claimed.size.bytes,
+  progressed: false,
+  ended: false,
+  outlived: false,
+  bodies: 0,
+  bodyEnds: new Set(),
+  chunks: 0,
+  handler: undefined,
+})
+
+/** Passes the verdict; only the first counts. */
+export const condemn = (live: LiveAttempt, verdict: Verdict): void => {
+  Deferred.doneUnsafe(live.verdict, Effect.succeed(verdict)) // V1
+}
+
+/** Counts the end of a body. */
+export const endBody = (live: LiveAttempt): void => {
+  live.bodies -= 1
+  const listeners = [...live.bodyEnds]
+  live.bodyEnds.clear()
+  for (const listener of listeners) listener()
+}

@@ -1,0 +1,71 @@
+/**
+ * Who watches this thread now, in memory: a bell for records, and a bounded buffer of chunks each.
+ *
+ * - O1 Records are never buffered here: an observer reads them from the journal, so none is dropped.
+ * - O2 A slow observer loses chunks, and is told how many.
+ */
+import { Deferred, Effect } from "effect"
+import type { ObserveFrame } from "../contracts/JournalRecord.ts"
+import type { Thread } from "./Thread.ts"
+
+export type Chunk = Omit<Extract<ObserveFrame, { readonly _tag: "Emitted" }>, "_tag">
+
+/** A chunk, and the last record that was there before it. */
+interface Buffered {
+  readonly afterSequence: number
+  readonly frame: ObserveFrame
+}
+
+export interface Observer {
+  /** Something has happened since the last look. */
+  readonly wake: () => void
+  readonly offer: (buffered: Buffered) => void
+  /** The chunks that stand before the record of this sequence, in order; they leave the buffer. */
+  readonly takeBefore: (sequence: number) => Array<ObserveFrame>
+  /** The bell that the next event rings; rung already if one came since the last look. */
+  readonly bell: () => Deferred.Deferred<void>
+}
+
+export const makeObserver = (bufferMax: number): Observer => {
+  let buffer: Array<Buffered> = []
+  let dropped = 0
+  let rung = false
+  let bell: Deferred.Deferred<void> | undefined
+  const wake = () => {
+    rung = true
+    if (bell !== undefined) Deferred.doneUnsafe(bell, Effect.void)
+    bell = undefined
+  }
+  return {
+    wake,
+    offer: (buffered) => {
+      if (buffer.length < bufferMax) buffer.push(buffered)
+      else dropped += 1 // O2
+      wake()
+    },
+    takeBefore: (sequence) => {
+      const taken = buffer.filter(({ afterSequence }) => afterSequence < sequence)
+      buffer = buffer.slice(taken.length)
+      const frames = taken.map(({ frame }) => frame)
+      if (buffer.length === 0 && dropped > 0) {
+        frames.push({ _tag: "Gap", dropped }) // O2
+        dropped = 0
+      }
+      return frames
+    },
+    bell: () => {
+      const next = Deferred.makeUnsafe<void>()
+      if (rung) Deferred.doneUnsafe(next, Effect.void)
+      else bell = next
+      rung = false
+      return next
+    },
+  }
+}
+
+/** Gives a chunk to everybody who watches now. Writes nothing. */
+export const publishChunk = (thread: Thread, chunk: Chunk): void => {
+  const afterSequence = thread.tailSequence
+  for (const observer of thread.observers)
+    observer.offer({ afterSequence, frame: { _tag: "Emitted", ...chunk } })
+}

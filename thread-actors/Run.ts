@@ -1,0 +1,118 @@
+/**
+ * `Run`: what a handler is given. Each operation is one fact; this file puts them together and holds
+ * the small ones (progress, emitted chunks, drawn values).
+ */
+import { Effect, Result } from "effect"
+import { canonicalJson, type CanonicalText } from "../contracts/CanonicalJson.ts"
+import type { AgentLive, Json, JsonCodec, Run, RunInfo, StepOptions } from "./Agent.ts"
+import {
+  appendFact,
+  giveUp,
+  leave,
+  recall,
+  type Running,
+  Superseded,
+  takeName,
+  writeFact,
+} from "./Fact.ts"
+import { publishChunk } from "./Observers.ts"
+import { step } from "./Step.ts"
+import { clockOf } from "./Thread.ts"
+import { stateOf } from "./ThreadState.ts"
+
+const infoOf = ({ live }: Running): RunInfo => ({
+  ...live.identity,
+  submissionId: live.row.id,
+  sequence: live.sequence,
+  attemptId: live.attemptId,
+  attempt: live.row.attempts,
+  principal: live.row.principal,
+  acceptedAt: live.row.acceptedAt,
+  yieldAt: live.yieldAt,
+})
+
+/** A value that is drawn once and recorded. */
+const drawn = (running: Running, name: string, draw: () => number): Effect.Effect<number> =>
+  Effect.andThen(
+    takeName(running, name),
+    Effect.flatMap(recall(running, name), (recorded) => {
+      if (recorded === undefined)
+        return writeFact(running, "step", (block) => {
+          const value = draw()
+          const payload = `{"value":${JSON.stringify(value)}}`
+          return (
+            appendFact(block, running.live, { kind: "ValueDrawn", name, payload }) ?? { value }
+          )
+        })
+      const value = recorded.payload["value"]
+      return recorded.kind === "ValueDrawn" && typeof value === "number"
+        ? Effect.succeed(value)
+        : leave(running, { _tag: "Mismatch", name })
+    }),
+  )
+
+/** A chunk or datum as it may cross and be stored; too large ends the run, anything else is a defect. */
+const storable = (running: Running, what: string, data: Json): Effect.Effect<CanonicalText> =>
+  Effect.suspend(() => {
+    const { limits } = running.thread
+    const text = canonicalJson(data, {
+      maxBytes: limits.recordBytes,
+      maxNesting: limits.jsonNesting,
+    })
+    if (Result.isSuccess(text)) return Effect.succeed(text.success)
+    return text.failure._tag === "AdmissionLimitExceeded"
+      ? giveUp(running, "ResultTooLarge", `${what} exceeds ${limits.recordBytes} bytes`)
+      : Effect.die(new TypeError(`${what} cannot be stored: ${text.failure.reason}`))
+  })
+
+const progress = (running: Running, name: string, data: Json): Effect.Effect<void> =>
+  Effect.andThen(
+    takeName(running, name),
+    Effect.flatMap(recall(running, name), (recorded) => {
+      if (recorded === undefined)
+        return Effect.flatMap(storable(running, `progress ${name}`, data), ({ text }) =>
+          writeFact(running, "progress", (block) => {
+            const payload = `{"data":${text}}`
+            return (
+              appendFact(block, running.live, { kind: "Progress", name, payload }) ?? {
+                value: undefined,
+              }
+            )
+          }),
+        )
+      return recorded.kind === "Progress"
+        ? Effect.void
+        : leave(running, { _tag: "Mismatch", name })
+    }),
+  )
+
+const emit = (running: Running, chunk: Json): Effect.Effect<void> =>
+  Effect.flatMap(storable(running, "a chunk", chunk), ({ text }) =>
+    Effect.suspend(() => {
+      const { live, thread } = running
+      if (live.ended) return Effect.die(new Superseded("the attempt has ended"))
+      publishChunk(thread, {
+        submissionId: live.row.id,
+        attemptId: live.attemptId,
+        index: live.chunks++,
+        chunk: JSON.parse(text) as Json,
+      })
+      return Effect.void
+    }),
+  )
+
+/** The run of one attempt, as its handler sees it. */
+export const makeRun = (running: Running, agent: AgentLive<never>["agent"]): Run<unknown> => ({
+  info: infoOf(running),
+  step: ((
+    name: string,
+    schema: JsonCodec<unknown>,
+    body: Effect.Effect<unknown, unknown, unknown>,
+    options: StepOptions & { readonly error?: JsonCodec<unknown> } = {},
+  ) => step(running, { name, schema, body, options })) as Run<unknown>["step"],
+  state: stateOf(running, agent.state as JsonCodec<unknown> | undefined),
+  progress: (name, data) => progress(running, name, data),
+  emit: (chunk) => emit(running, chunk),
+  now: (name) => drawn(running, name, () => clockOf(running.thread)),
+  random: (name) => drawn(running, name, running.thread.host.random),
+})

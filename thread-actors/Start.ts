@@ -1,0 +1,86 @@
+/**
+ * The start: what each call runs until it has succeeded once.
+ *
+ * - U1 A failure answers its own call and leaves nothing behind: the next call starts again.
+ * - U2 It reads two rows and decodes no user data; it writes only to migrate tables that exist.
+ * - U3 A call that names another owner or thread than this object is refused before any other read.
+ */
+import { Effect } from "effect"
+import { IdentityMismatch, Unavailable } from "../contracts/Errors.ts"
+import { type OwnerId, type ThreadId, threadObjectName } from "../contracts/Identifiers.ts"
+import { readHeader } from "./Header.ts"
+import { latestVersion, migrate, tablesExist, tablesVersion } from "./Tables.ts"
+import { adoptClock, clockOf, type Identity, type Thread } from "./Thread.ts"
+
+const load = (thread: Thread): void => {
+  const { sql } = thread.host.storage
+  const hasTables = tablesExist(sql)
+  if (hasTables) {
+    const version = tablesVersion(sql)
+    if (version < latestVersion)
+      thread.host.storage.transaction(() => migrate(sql, version, clockOf(thread)))
+    const header = readHeader(sql)
+    thread.identity = { ownerId: header.ownerId, threadId: header.threadId }
+    thread.tailSequence = header.tail.sequence
+    const [last] = sql.all<{ at: number | null }>(
+      `SELECT max(
+         coalesce((SELECT recordedAt FROM journal ORDER BY sequence DESC LIMIT 1), 0),
+         coalesce((SELECT acceptedAt FROM submissions ORDER BY sequence DESC LIMIT 1), 0)) AS at`,
+    )
+    adoptClock(thread, last?.at ?? 0)
+  }
+  thread.hasTables = hasTables
+  thread.started = true // U1
+}
+
+const identityOf = (name: string | undefined): Identity | undefined => {
+  const [ownerId, threadId, ...rest] = name?.split("/") ?? []
+  return ownerId === undefined || threadId === undefined || rest.length > 0
+    ? undefined
+    : { ownerId: ownerId as OwnerId, threadId: threadId as ThreadId }
+}
+
+const start = (thread: Thread): Effect.Effect<void, Unavailable> =>
+  Effect.suspend(() => {
+    if (thread.started) return Effect.void
+    try {
+      load(thread)
+      return Effect.void
+    } catch (error) {
+      const failure = new Unavailable({
+        retryable: true,
+        overloaded: false,
+        reason: "The thread could not start",
+      })
+      return Effect.andThen(
+        Effect.logWarning("The thread could not start", error),
+        Effect.fail(failure),
+      )
+    }
+  })
+
+const isOwn = (thread: Thread, called: Identity): boolean => {
+  const { name } = thread.host
+  if (name !== undefined) return name === threadObjectName(called.ownerId, called.threadId)
+  const own = thread.identity
+  return (
+    own === undefined || (own.ownerId === called.ownerId && own.threadId === called.threadId)
+  )
+}
+
+/** Lets a call in: the object has started, and is the one the call means. */
+export const enter = (
+  thread: Thread,
+  called: Identity,
+): Effect.Effect<void, Unavailable | IdentityMismatch> =>
+  Effect.suspend(() => {
+    thread.identity ??= identityOf(thread.host.name)
+    if (!isOwn(thread, called)) return mismatch(called) // U3
+    return Effect.andThen(
+      start(thread),
+      Effect.suspend(() => (isOwn(thread, called) ? Effect.void : mismatch(called))), // U3
+    )
+  })
+
+const mismatch = (called: Identity): Effect.Effect<never, IdentityMismatch> =>
+  Effect.fail(new IdentityMismatch({ ownerId: called.ownerId, threadId: called.threadId }))

@@ -1,0 +1,49 @@
+/** Where one submission stands: its row, and the one record that holds its settlement. */
+import type { SubmissionId } from "../contracts/Identifiers.ts"
+import type { Settlement, SubmissionStatus } from "../contracts/Settlement.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import { findRow, type SubmissionRow } from "./Ledger.ts"
+import type { Thread } from "./Thread.ts"
+import { Unreadable } from "./Unreadable.ts"
+
+type Content = Omit<Settlement, "submissionId" | "sequence" | "settledAt">
+
+const parse = (payload: string): Content => {
+  try {
+    return JSON.parse(payload) as Content
+  } catch {
+    throw new Unreadable("journal")
+  }
+}
+
+/** The settlement of a row, once it has one. */
+export const readSettlement = (sql: Sql, row: SubmissionRow): Settlement | undefined => {
+  if (row.state !== "settled" || row.settledSequence === null) return undefined
+  const [record] = sql.all<{ payload: string; recordedAt: number }>(
+    "SELECT payload, recordedAt FROM journal WHERE sequence = ?",
+    row.settledSequence,
+  )
+  if (record === undefined) throw new Unreadable("journal")
+  return {
+    submissionId: row.id,
+    sequence: row.sequence,
+    settledAt: record.recordedAt,
+    ...parse(record.payload),
+  }
+}
+
+/** None when this thread has no such submission. */
+export const readStatus = (thread: Thread, id: SubmissionId): SubmissionStatus | undefined => {
+  if (!thread.hasTables) return undefined
+  const { sql } = thread.host.storage
+  const row = findRow(sql, id)
+  if (row === undefined) return undefined
+  const settlement = readSettlement(sql, row)
+  return {
+    submissionId: row.id,
+    state: row.state,
+    sequence: row.sequence,
+    attempts: row.attempts,
+    ...(settlement === undefined ? {} : { settlement }),
+  }
+}

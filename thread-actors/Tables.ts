@@ -1,0 +1,111 @@
+/**
+ * The tables of a thread's database, and the migrations that make them.
+ *
+ * - T1 Tables are made with the first mutation; a read of an untouched object writes nothing.
+ * - T2 A migration runs once, in the block that notes its version; released ones never change.
+ * - T3 A submission that does nothing costs six rows: its own and its key's at admission, one record
+ *   and one update each when it is claimed and when it settles. Hence no index over anything that
+ *   changes, counters in the last record instead of a row of their own, and an index of names that
+ *   holds named records only.
+ */
+import type { Sql } from "../platform/ObjectStorage.ts"
+
+/** Large columns come last: what stands before them is read without them. */
+const firstTables: ReadonlyArray<string> = [
+  `CREATE TABLE meta (
+    id INTEGER PRIMARY KEY,
+    ownerId TEXT NOT NULL,
+    threadId TEXT NOT NULL,
+    born TEXT NOT NULL,
+    fence TEXT,
+    refused TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    parked INTEGER NOT NULL,
+    paused INTEGER NOT NULL,
+    title TEXT
+  )`,
+  `CREATE TABLE submissions (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    idempotencyKey TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    delivery TEXT NOT NULL,
+    acceptedAt INTEGER NOT NULL,
+    notBefore INTEGER,
+    inputDigest TEXT NOT NULL,
+    state TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    ended INTEGER NOT NULL,
+    vanished INTEGER NOT NULL,
+    vanishedVersion TEXT,
+    retries TEXT,
+    dueAt INTEGER,
+    suspension TEXT,
+    abort TEXT,
+    host INTEGER,
+    parent TEXT,
+    outcome TEXT,
+    settledSequence INTEGER,
+    inputBytes INTEGER NOT NULL,
+    input TEXT NOT NULL
+  )`,
+  `CREATE UNIQUE INDEX submissionKeys ON submissions (idempotencyKey, principal)`,
+  `CREATE TABLE deferred (
+    notBefore INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (notBefore, sequence)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE journal (
+    sequence INTEGER PRIMARY KEY,
+    submission INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT,
+    part INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    recordedAt INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    open INTEGER,
+    settled INTEGER NOT NULL,
+    floor INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    payload TEXT NOT NULL
+  )`,
+  `CREATE UNIQUE INDEX journalNames ON journal (submission, name, part) WHERE name IS NOT NULL`,
+  `CREATE TABLE threadState (
+    id INTEGER PRIMARY KEY,
+    version INTEGER NOT NULL,
+    value TEXT NOT NULL
+  )`,
+]
+
+/** In order; the version of a database is how many of them it has. */
+const migrations: ReadonlyArray<ReadonlyArray<string>> = [firstTables]
+
+export const latestVersion = migrations.length
+
+/** Whether a mutation has ever made tables here. */
+export const tablesExist = (sql: Sql): boolean =>
+  sql.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schemaVersions'").length > 0
+
+/** The version the tables have. */
+export const tablesVersion = (sql: Sql): number =>
+  sql.all<{ version: number }>("SELECT max(version) AS version FROM schemaVersions")[0]?.version ?? 0
+
+/** Brings the tables from `version` to the latest. Inside a block. */
+export const migrate = (sql: Sql, version: number, now: number): void => {
+  for (const [index, statements] of migrations.entries()) {
+    if (index < version) continue // T2
+    for (const statement of statements) sql.run(statement)
+    sql.run("INSERT INTO schemaVersions (version, appliedAt) VALUES (?, ?)", index + 1, now) // T2
+  }
+}
+
+/** Makes all tables. Inside the block of the first mutation. */
+export const makeTables = (sql: Sql, now: number): void => {
+  sql.run(
+    "CREATE TABLE schemaVersions (version INTEGER PRIMARY KEY, appliedAt INTEGER NOT NULL)",
+  )
+  migrate(sql, 0, now)
+}

@@ -1,0 +1,96 @@
+/**
+ * One incarnation of a thread: what it is given, and the little it keeps in memory.
+ *
+ * - I1 Memory may narrow work, durable state decides: everything here may vanish at any line.
+ * - I2 The thread's clock is at least every time its owner has told it, and never goes back within
+ *   an incarnation.
+ */
+import type { Context, Deferred, Layer } from "effect"
+import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { StorageUnavailable, ThreadUnreadable } from "../contracts/Errors.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import type { RecoveryReport } from "../contracts/Recovery.ts"
+import type { WireTarget } from "../contracts/transport/Wire.ts"
+import type { Failpoints } from "../platform/Failpoint.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
+import type { Agents } from "./Agent.ts"
+import type { LiveAttempt } from "./LiveAttempt.ts"
+import type { Observer } from "./Observers.ts"
+
+export interface ThreadOptions {
+  readonly agents: Agents
+  /** What the agents need. Built once per incarnation, before its first claim. */
+  readonly services: Layer.Layer<never>
+  readonly limits: Limits
+  /** Names this deployment; attempts that vanish are counted per version. */
+  readonly codeVersion: string
+  readonly agentsDigest: string
+  /** A fresh way to the owner; asked for each call. */
+  readonly owner: (ownerId: OwnerId) => WireTarget
+  readonly failpoints: Failpoints
+}
+
+export interface Identity {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+}
+
+/** The call that drives: while it waits, the block that settles a head may claim the next. */
+export interface Turn {
+  /** No claim at or after it. */
+  readonly yieldAt: number
+  /** The end of the slice. */
+  readonly sliceEndAt: number
+  /** Whether what this turn claims must be flushed before it runs. */
+  readonly suspect: boolean
+  headsLeft: number
+}
+
+export interface Thread {
+  readonly host: ObjectHost
+  readonly options: ThreadOptions
+  readonly limits: Limits
+  readonly observers: Set<Observer>
+  /** Who waits for the settlement of a sequence. */
+  readonly waiters: Map<number, Set<Deferred.Deferred<void>>>
+  started: boolean
+  /** Who this object is, once a call or the database has told. */
+  identity: Identity | undefined
+  hasTables: boolean
+  clock: number
+  /** The last record this incarnation knows committed. */
+  tailSequence: number
+  live: LiveAttempt | undefined
+  turn: Turn | undefined
+  /** What the recovery under way comes to. */
+  recovering: Deferred.Deferred<ReadonlyArray<RecoveryReport>, StorageUnavailable | ThreadUnreadable> | undefined
+  services: Context.Context<never> | undefined
+}
+
+export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Thread => ({
+  host,
+  options,
+  limits: options.limits,
+  observers: new Set(),
+  waiters: new Map(),
+  started: false,
+  identity: undefined,
+  hasTables: false,
+  clock: 0,
+  tailSequence: 0,
+  live: undefined,
+  turn: undefined,
+  recovering: undefined,
+  services: undefined,
+})
+
+/** The thread's time: the host's, or the latest it was told. */
+export const clockOf = (thread: Thread): number => {
+  thread.clock = Math.max(thread.clock, thread.host.now()) // I2
+  return thread.clock
+}
+
+/** Takes a time from the owner. */
+export const adoptClock = (thread: Thread, now: number): void => {
+  thread.clock = Math.max(thread.clock, now) // I2
+}

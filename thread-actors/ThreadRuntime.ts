@@ -1,0 +1,43 @@
+/**
+ * A thread as a value: what the Durable Object, the unit tests and the simulation share.
+ *
+ * - R1 Making one does nothing that can fail: it reads nothing, and builds no service of the user's.
+ */
+import { Effect, Layer, Scope } from "effect"
+import { callerMiddlewareLayer } from "../contracts/Authorization.ts"
+import { CurrentLimits } from "../contracts/Limits.ts"
+import { ThreadRpc } from "../contracts/ThreadRpc.ts"
+import type { WireTarget } from "../contracts/transport/Wire.ts"
+import { makeWireServer } from "../contracts/transport/WireServer.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { handlers } from "./Handlers.ts"
+import { makeThreadState, type ThreadOptions } from "./Thread.ts"
+
+export type { ThreadOptions } from "./Thread.ts"
+
+export interface ThreadRuntime {
+  /** The object's one native method. */
+  readonly call: WireTarget["call"]
+  /** Readers of `observe` that are registered now. */
+  readonly observers: () => number
+  /** Whether an attempt runs in this incarnation. */
+  readonly isRunning: () => boolean
+}
+
+/** Makes the thread of this host. Synchronous; its start is run by the calls. */
+export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRuntime => {
+  const thread = makeThreadState(host, options)
+  const server = Effect.runSync(
+    makeWireServer(ThreadRpc, { reference: host.uuid }).pipe(
+      Effect.provide(Layer.merge(handlers(thread), callerMiddlewareLayer)),
+      Effect.provideService(CurrentLimits, options.limits),
+      // Never closed: the server lives as long as the object.
+      Effect.provideService(Scope.Scope, Scope.makeUnsafe()),
+    ),
+  )
+  return {
+    call: server.call,
+    observers: () => thread.observers.size,
+    isRunning: () => thread.live !== undefined,
+  }
+}

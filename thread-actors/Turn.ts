@@ -1,0 +1,158 @@
+/**
+ * A turn: what one `processHead` does. It claims the head, waits for it a bounded time, and goes on
+ * with the heads behind it while its slice lasts.
+ *
+ * - G1 One turn drives at a time; a second call joins the live attempt and claims nothing.
+ * - G2 A turn waits for a head at most the attention time, and answers `Running`; the attempt goes on.
+ * - G3 Only a settled head is followed by the next one.
+ */
+import { Effect, Layer, Option, Scope } from "effect"
+import { type StorageUnavailable, ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
+import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
+import { startAttempt } from "./Attempt.ts"
+import { transact } from "./Block.ts"
+import { type ClaimAnswer, claimNext } from "./Claim.ts"
+import { durable } from "./Durable.ts"
+import type { LiveAttempt } from "./LiveAttempt.ts"
+import { clockOf, type Thread, type Turn } from "./Thread.ts"
+import { within } from "./Within.ts"
+
+export interface TurnRequest {
+  readonly yieldAt: number
+  readonly maxHeads: number
+  readonly sliceMillis: number
+  readonly attentionMillis: number
+  readonly suspect: boolean
+}
+
+type TurnFailure = StorageUnavailable | ThreadUnreadable | Unavailable
+
+/** What one look at an attempt came to: its answer, or none when it no longer owns the run. */
+const join = (
+  live: LiveAttempt,
+  attentionMillis: number,
+): Effect.Effect<HeadAnswer | undefined, ThreadUnreadable> =>
+  Effect.flatMap(within(live.done, attentionMillis), (end) => {
+    if (Option.isNone(end)) {
+      live.outlived = true
+      return Effect.succeed<HeadAnswer>({ _tag: "Running", submissionId: live.row.id }) // G2
+    }
+    switch (end.value._tag) {
+      case "Answered":
+        return Effect.succeed(end.value.answer)
+      case "Gone":
+        return Effect.undefined
+      case "Unreadable":
+        return Effect.fail(
+          new ThreadUnreadable({ threadId: live.identity.threadId, what: end.value.what }),
+        )
+    }
+  })
+
+const servicesFailed = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "The services of the agents could not start",
+})
+
+/** Builds what the agents need, once; a failure is this turn's, and the next builds afresh. */
+const ensureServices = (thread: Thread): Effect.Effect<void, Unavailable> =>
+  Effect.suspend(() => {
+    if (thread.services !== undefined) return Effect.void
+    // Never closed: the services live as long as the object.
+    const build = Layer.buildWithScope(
+      Layer.fresh(thread.options.services),
+      Scope.makeUnsafe(),
+    )
+    return build.pipe(
+      Effect.interruptible,
+      Effect.timeout(thread.limits.mutationMillis),
+      Effect.flatMap((services) =>
+        Effect.sync(() => {
+          thread.services = services
+        }),
+      ),
+      Effect.catchCause((cause) =>
+        Effect.andThen(
+          Effect.logError("The services of the agents could not start", cause),
+          Effect.fail(servicesFailed),
+        ),
+      ),
+    )
+  })
+
+/** The claim, at both its failpoints: the first claim of a submission also applies its input. */
+const claim = (thread: Thread, turn: Turn): Effect.Effect<ClaimAnswer, TurnFailure> =>
+  Effect.gen(function* () {
+    if (!thread.hasTables) return { _tag: "Nothing" } as const
+    const { failpoints } = thread.options
+    yield* failpoints.reach("apply:before")
+    const answer = yield* durable(thread, "claim", () =>
+      transact(thread, (block) => claimNext(block, turn)),
+    )
+    yield* failpoints.reach("apply:after")
+    return answer
+  })
+
+/** One head: the live attempt, or a new one. None when there is nothing to do. */
+const oneHead = (
+  thread: Thread,
+  turn: Turn,
+  request: TurnRequest,
+): Effect.Effect<HeadAnswer | undefined, TurnFailure> =>
+  Effect.gen(function* () {
+    if (thread.live === undefined) {
+      const answer = yield* claim(thread, turn)
+      if (answer._tag === "Refused") return answer.answer
+      if (answer._tag === "Nothing") return undefined
+      yield* startAttempt(thread, answer.claimed)
+    }
+    const live: LiveAttempt | undefined = thread.live
+    return live === undefined ? undefined : yield* join(live, request.attentionMillis)
+  })
+
+const drive = (
+  thread: Thread,
+  turn: Turn,
+  request: TurnRequest,
+): Effect.Effect<ReadonlyArray<HeadAnswer>, TurnFailure> =>
+  Effect.gen(function* () {
+    yield* ensureServices(thread)
+    const answers: Array<HeadAnswer> = []
+    while (turn.headsLeft > 0) {
+      const answer = yield* oneHead(thread, turn, request)
+      if (answer !== undefined) answers.push(answer)
+      if (answer?._tag !== "Settled") break // G3
+      turn.headsLeft -= 1
+      if (thread.live === undefined && clockOf(thread) >= turn.sliceEndAt) break
+    }
+    return answers
+  })
+
+/** Runs the head, and while the slice lasts the ready heads behind it. */
+export const processHead = (
+  thread: Thread,
+  request: TurnRequest,
+): Effect.Effect<ReadonlyArray<HeadAnswer>, TurnFailure> =>
+  Effect.suspend(() => {
+    const { live } = thread
+    if (thread.turn !== undefined)
+      return live === undefined // G1
+        ? Effect.succeed([])
+        : Effect.map(join(live, request.attentionMillis), (answer) =>
+            answer === undefined ? [] : [answer],
+          )
+    const turn: Turn = {
+      yieldAt: request.yieldAt,
+      sliceEndAt: clockOf(thread) + request.sliceMillis,
+      suspect: request.suspect,
+      headsLeft: Math.max(1, request.maxHeads),
+    }
+    thread.turn = turn
+    return Effect.ensuring(
+      drive(thread, turn, request),
+      Effect.sync(() => {
+        thread.turn = undefined
+      }),
+    )
+  })
