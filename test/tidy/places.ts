@@ -13,10 +13,9 @@ import type { Name, SourceFile } from "./SourceFile.ts"
 export const membranes: ReadonlyArray<string> = [
   "client/Entrypoint.ts",
   "client/Http.ts",
-  "contracts/transport/WireClient.ts",
+  "contracts/transport/NativeCall.ts",
   "contracts/transport/WireServer.ts",
   "owner-object/OwnerRuntime.ts",
-  "thread-actors/ThreadActor.ts",
   "thread-actors/ThreadRuntime.ts",
 ]
 
