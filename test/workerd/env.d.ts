@@ -4,6 +4,9 @@
 declare namespace Cloudflare {
   interface Env {
     ALARM_PROBE: DurableObjectNamespace<import("./alarm-probe.ts").AlarmProbe>
+    EDGE_OWNER: DurableObjectNamespace<import("./edge-probe.ts").EdgeOwner>
+    EDGE_THREAD: DurableObjectNamespace<import("./edge-probe.ts").EdgeThread>
     STORAGE_PROBE: DurableObjectNamespace<import("./storage-probe.ts").StorageProbe>
+    TRANSPORT_PROBE: DurableObjectNamespace<import("./transport-probe.ts").TransportProbe>
   }
 }

@@ -1,6 +1,8 @@
 /** The test Worker: exports the Durable Object classes that the workerd tests drive. */
 export { AlarmProbe } from "./alarm-probe.ts"
+export { EdgeApi, EdgeOwner, EdgeThread } from "./edge-probe.ts"
 export { StorageProbe } from "./storage-probe.ts"
+export { TransportProbe } from "./transport-probe.ts"
 
 export default {
   fetch: () => new Response("heddle test worker"),

@@ -104,12 +104,8 @@ export interface Objects {
 
 const unused = Effect.die(new Error("no test calls this"))
 
-export const makeObjects = Effect.fnUntraced(function* (
-  answers: Answers = {},
-): Effect.fn.Return<Objects, never, Scope.Scope> {
-  const calls: Array<Call> = []
-  const reached: Array<string> = []
-  let closed = 0
+/** The handlers of both kinds of objects, and the real role check in front of them. */
+export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
   const note = (object: string, operation: string, payload: unknown) =>
     Effect.map(CurrentCaller, (caller) => {
       calls.push({ object, operation, caller, payload })
@@ -172,9 +168,16 @@ export const makeObjects = Effect.fnUntraced(function* (
     observe: (payload) =>
       Stream.unwrap(Effect.as(note("thread", "observe", payload), answers.observe ?? Stream.empty)),
   })
-  const served = yield* Layer.build(
-    Layer.mergeAll(ownerHandlers, threadHandlers, callerMiddlewareLayer),
-  )
+  return Layer.mergeAll(ownerHandlers, threadHandlers, callerMiddlewareLayer)
+}
+
+export const makeObjects = Effect.fnUntraced(function* (
+  answers: Answers = {},
+): Effect.fn.Return<Objects, never, Scope.Scope> {
+  const calls: Array<Call> = []
+  const reached: Array<string> = []
+  let closed = 0
+  const served = yield* Layer.build(objectHandlers(calls, answers))
   const ownerServer = yield* Effect.provideContext(makeWireServer(OwnerRpc), served)
   const threadServer = yield* Effect.provideContext(makeWireServer(ThreadRpc), served)
   const at = (name: string, server: WireServer) => {

@@ -1,0 +1,172 @@
+import { env, exports } from "cloudflare:workers"
+import { createExecutionContext } from "cloudflare:test"
+import { describe, expect, it } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Stream } from "effect"
+import { HeddleClient } from "../../client/HeddleClient.ts"
+import { OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
+import type { ObserveFrame } from "../../contracts/JournalRecord.ts"
+import type { NativeStub } from "../../contracts/transport/index.ts"
+import { mintToken } from "../../scripts/mintToken.ts"
+import { grants, lane, receipt, submission, submissionId } from "../unit/client/fakes.ts"
+import { until } from "../unit/transport/probe.ts"
+import { edgeFetch } from "./edge-probe.ts"
+
+const secret = "a secret of the thirty-two bytes"
+
+let names = 0
+/** A thread of its own for each test: the objects outlive them. */
+const freshPlace = () => {
+  names += 1
+  return { ownerId: OwnerId.make(`shop-${names}`), threadId: ThreadId.make("order-7") }
+}
+type Place = ReturnType<typeof freshPlace>
+
+const ownerOf = ({ ownerId }: Place) => env.EDGE_OWNER.getByName(ownerId)
+const threadOf = ({ ownerId, threadId }: Place) =>
+  env.EDGE_THREAD.getByName(`${ownerId}/${threadId}`)
+
+const seen = (place: Place) =>
+  Effect.promise(async () => {
+    const [owner, thread] = await Promise.all([ownerOf(place).seen(), threadOf(place).seen()])
+    return { active: owner.active + thread.active, calls: [...owner.calls, ...thread.calls] }
+  })
+
+/** Waits until no call runs in either object. */
+const freed = (place: Place) =>
+  Effect.promise(() => Promise.all([ownerOf(place).idle(), threadOf(place).idle()]))
+
+interface LoopbackEntrypoint {
+  (options: { readonly props: unknown }): NativeStub
+}
+
+const bind = (props: unknown): NativeStub =>
+  (exports as unknown as { readonly EdgeApi: LoopbackEntrypoint }).EdgeApi({ props })
+
+const clientOf = (layer: Layer.Layer<HeddleClient>) =>
+  Effect.map(Layer.build(layer), (context) => Context.get(context, HeddleClient))
+
+const overBinding = (props: unknown) => clientOf(HeddleClient.layerServiceBinding(bind(props)))
+
+const overHttps = Effect.fnUntraced(function* (bindings: Record<string, unknown>) {
+  const token = yield* Effect.promise(() =>
+    mintToken({ grants: grants(), secret, expiresInSeconds: 600 }),
+  )
+  const fetch: typeof globalThis.fetch = (input, init) =>
+    edgeFetch(new Request(input, init), { ...env, ...bindings }, createExecutionContext())
+  return yield* clientOf(HeddleClient.layerHttp({ url: "https://heddle.test", token, fetch }))
+})
+
+const edges = {
+  "a service binding": overBinding(grants()),
+  HTTPS: overHttps({ HEDDLE_JWT_SECRET: secret }),
+}
+
+for (const [title, connect] of Object.entries(edges)) {
+  describe(`${title} in workerd`, () => {
+    it.live("carries calls to the objects, as the verified principal", () =>
+      Effect.gen(function* () {
+        const place = freshPlace()
+        const client = yield* connect
+        expect(yield* client.submit({ ...submission, ...place })).toEqual(receipt)
+        expect(yield* client.rpc.status({ ...place, submissionId })).toMatchObject({
+          state: "settled",
+        })
+        const caller = { _tag: "Principal", principal: "ada" }
+        expect((yield* seen(place)).calls).toEqual([
+          { object: "owner", operation: "submit", caller },
+          { object: "thread", operation: "status", caller },
+        ])
+      }),
+    )
+
+    it.live("gives refusals as typed failures, and calls no object", () =>
+      Effect.gen(function* () {
+        const place = { ...freshPlace(), ownerId: OwnerId.make(`bank-${names}`) }
+        const client = yield* connect
+        const failure = yield* Effect.flip(client.submit({ ...submission, ...place }))
+        expect(failure).toMatchObject({ _tag: "OperationDenied", operation: "submit" })
+        expect((yield* seen(place)).calls).toEqual([])
+      }),
+    )
+
+    it.live("streams, and frees the thread when its reader leaves", () =>
+      Effect.gen(function* () {
+        const place = freshPlace()
+        const client = yield* connect
+        const frames: Array<ObserveFrame> = []
+        const reading = yield* Effect.forkChild(
+          Stream.runForEach(client.observe(place), (frame) =>
+            Effect.sync(() => frames.push(frame)),
+          ),
+        )
+        yield* until("the stream is open", () => frames.length === 1)
+        expect(frames).toEqual([{ _tag: "Opened", tailSequence: 2, lane }])
+        expect((yield* seen(place)).active).toBe(1)
+        yield* Fiber.interrupt(reading)
+        yield* freed(place)
+      }),
+    )
+
+    it.live("serves many calls of one client at once", () =>
+      Effect.gen(function* () {
+        const client = yield* connect
+        const place = freshPlace()
+        const receipts = yield* Effect.all(
+          Array.from({ length: 50 }, () => client.submit({ ...submission, ...place })),
+          { concurrency: "unbounded" },
+        )
+        expect(receipts).toEqual(Array.from({ length: 50 }, () => receipt))
+        expect((yield* seen(place)).calls).toHaveLength(50)
+      }),
+    )
+  })
+}
+
+describe("a service binding", () => {
+  for (const props of [undefined, {}, { principal: "ada" }, { ...grants(), owners: "shop-*" }]) {
+    it.live(`with the props ${JSON.stringify(props)} is denied, and calls no object`, () =>
+      Effect.gen(function* () {
+        const place = freshPlace()
+        const client = yield* overBinding(props)
+        expect(yield* Effect.flip(client.submit({ ...submission, ...place }))).toMatchObject({
+          _tag: "OperationDenied",
+        })
+        expect(yield* Effect.flip(Stream.runCollect(client.observe(place)))).toMatchObject({
+          _tag: "OperationDenied",
+        })
+        expect((yield* seen(place)).calls).toEqual([])
+      }),
+    )
+  }
+
+  it.live("frees the thread when a caller stops answering its stream", () =>
+    Effect.gen(function* () {
+      const place = freshPlace()
+      let pushes = 0
+      const exit = bind(grants()).call(
+        { _tag: "Request", id: "1", tag: "observe", payload: place, headers: [] },
+        async () => {
+          pushes += 1
+          if (pushes > 1) throw new Error("gone")
+        },
+      )
+      yield* until("the stream is open", () => pushes > 0)
+      yield* Effect.promise(async () => exit)
+      expect(pushes).toBeGreaterThan(1)
+      yield* freed(place)
+    }),
+  )
+})
+
+describe("HTTPS", () => {
+  it.live("without a secret is closed, and calls no object", () =>
+    Effect.gen(function* () {
+      const place = freshPlace()
+      const client = yield* overHttps({})
+      expect(yield* Effect.flip(client.submit({ ...submission, ...place }))).toMatchObject({
+        _tag: "Unauthenticated",
+      })
+      expect((yield* seen(place)).calls).toEqual([])
+    }),
+  )
+})
