@@ -6,28 +6,14 @@
  * is in the submission's input and nowhere else: step results and state stay small.
  */
 import { Effect, Schema } from "effect"
-import * as Agent from "../thread-actors/Agent.ts"
+import { Agent } from "../heddle.ts"
+import { Document, DocumentDigest } from "./digest/DocumentDigest.ts"
 import { KeyTerm, keyTermsOf } from "./digest/KeyTerms.ts"
 import { parse, UnreadableMarkdown } from "./digest/Markdown.ts"
 import { Measure, measure, NothingToDigest } from "./digest/Prose.ts"
-import { DocumentState, nextRevision, Revision } from "./digest/Revisions.ts"
+import { DocumentState, nextRevision } from "./digest/Revisions.ts"
 import { Sketch, sketchOf } from "./digest/Sketch.ts"
 import { Structure, structureOf } from "./digest/Structure.ts"
-
-/** A document: `name` is for people, for example its path. */
-export const Document = Schema.Struct({ name: Schema.String, text: Schema.String })
-export type Document = typeof Document.Type
-
-/** What the agent says about one revision of a document. */
-export const DocumentDigest = Schema.Struct({
-  name: Schema.String,
-  ...Structure.fields,
-  ...Measure.fields,
-  /** The best twelve, best first. */
-  keyTerms: Schema.Array(KeyTerm),
-  revision: Revision,
-})
-export type DocumentDigest = typeof DocumentDigest.Type
 
 export const Digest = Agent.make("digest", {
   input: Document,

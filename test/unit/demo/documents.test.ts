@@ -102,8 +102,8 @@ describe("planning", () => {
   })
 
   it("ends the revisions of a document that an edit would push over the limit", () => {
-    const text = `# Large\n\n${"x".repeat(32_000)}`.padEnd(262_100, "\n\nword")
-    expect(planOf([{ name: "l", text }])[0]?.submissions.length).toBeLessThan(3)
+    const text = "x".repeat(262_100)
+    expect(planOf([{ name: "l", text }])[0]?.submissions.length).toBe(2)
   })
 })
 
@@ -126,6 +126,20 @@ describe("revisions", () => {
     expect(first).toBe(text)
     expect(second).toBe(text.replace("## Two\n\n```md\n## Not a heading\n```\n\n", ""))
     expect(third?.startsWith(`${second}\n\n## Notes on this revision\n`)).toBe(true)
+  })
+
+  it("drop the subsections of a section with it", () => {
+    const nested = ["# T", "## A", "## B", "### Below", "Deep.", "## C", "Last."].join("\n\n")
+    // Of A, B, Below and C the third is in the middle; below a lower heading it ends at the next.
+    expect(revisionsOf({ name: "a", text: nested })[1]).toBe("# T\n\n## A\n\n## B\n\n## C\n\nLast.")
+    const even = nested.replace("## A\n\n", "")
+    expect(revisionsOf({ name: "a", text: even })[1]).toBe(
+      even.replace("### Below\n\nDeep.\n\n", ""),
+    )
+    const wide = nested.replace("# T\n\n## A", "# T").replace("## C", "## C\n\n### Under C\n\n## D")
+    expect(revisionsOf({ name: "a", text: wide })[1]).toBe(
+      wide.replace("## C\n\n### Under C\n\n", ""),
+    )
   })
 
   it("differ from one another for texts without sections, and are never blank", () => {

@@ -102,6 +102,8 @@ describe("the report", () => {
       "yarn | 1 | 1",
     ])
     expect(termsTable({ ...summary, digests: [] })).toBe("")
+    const shared = [digest("a", { rare: 50, shared: 1 }), digest("b", { shared: 1 })]
+    expect(mostUsedTerms(shared, 2).map(({ term }) => term)).toEqual(["shared", "rare"])
     expect(mostUsedTerms([digest("a", { b: 1, a: 1, c: 2 })], 2).map(({ term }) => term)).toEqual([
       "c",
       "a",
@@ -112,8 +114,11 @@ describe("the report", () => {
     expect(rows(documentsTable(summary))[1]).toBe(
       "a.md | Title of a.md | 42 | 3 | first | loom, yarn",
     )
-    const hostile = { ...summary, digests: [{ ...digest("a", {}), title: "\u001B[2Jgone" }] }
-    expect(documentsTable(hostile)).not.toContain("\u001B")
+    const hostile = {
+      ...summary,
+      digests: [{ ...digest("a", {}), title: "\u0007bell \u202Eturned" }],
+    }
+    expect(rows(documentsTable(hostile))[1]).toContain("| bell  turned |")
     expect(
       documentsTable({ ...summary, digests: Array.from({ length: 13 }, () => digest("a", {})) }),
     ).toBe("")
@@ -156,6 +161,17 @@ describe("the report", () => {
       elapsedMillis: 1,
     })
     expect(counted).toMatchObject({ documents: 0, submissions: 0 })
+  })
+})
+
+describe("the ledger", () => {
+  it("is half-way when half has settled and something accepted has not", () => {
+    const ledger = new Ledger(planOf([{ name: "a.md", text: "Text." }]))
+    const halfWayWith = (counts: { readonly settled: number; readonly accepted: number }) =>
+      Object.assign(ledger, counts).isHalfWay
+    expect(halfWayWith({ settled: 0, accepted: 3 })).toBe(false)
+    expect(halfWayWith({ settled: 1, accepted: 1 })).toBe(false)
+    expect(halfWayWith({ settled: 1, accepted: 2 })).toBe(true)
   })
 })
 

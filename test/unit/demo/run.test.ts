@@ -27,7 +27,7 @@ const demonstrate = async (count: number, faults: Faults = {}) => {
   const exit = await Effect.runPromise(
     Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(work)
-      yield* TestClock.adjust("3 minutes")
+      yield* TestClock.adjust("30 seconds")
       const done = fiber.pollUnsafe()
       if (done === undefined) yield* Fiber.interrupt(fiber)
       return Option.fromUndefinedOr(done)

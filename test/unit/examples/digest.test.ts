@@ -1,8 +1,12 @@
 import { Exit, Cause, Schema } from "effect"
 import { readFileSync } from "node:fs"
-import { describe, expect, it } from "vitest"
-import { Digest, DigestLive, DocumentDigest, type Document } from "../../../examples/01-digest.ts"
+import { describe, expect, it, vi } from "vitest"
+import { Digest, DigestLive } from "../../../examples/01-digest.ts"
+import { type Document, DocumentDigest } from "../../../examples/digest/DocumentDigest.ts"
 import { attempt, memory, type Memory } from "./RecordingRun.ts"
+
+// The package root joins the objects too, whose classes the platform brings.
+vi.mock("cloudflare:workers", () => ({ DurableObject: Object, WorkerEntrypoint: Object }))
 
 const recipe: Document = {
   name: "recipe.md",
@@ -84,7 +88,15 @@ describe("the digest agent", () => {
   it("gives the same digest wherever an attempt is lost, and runs no recorded step again", async () => {
     const undisturbed = memory()
     const expected = succeeded(await digest(recipe, undisturbed))
-    expect(undisturbed.records.size).toBeGreaterThan(5)
+    expect([...undisturbed.records.keys()]).toEqual([
+      "structure",
+      "outlined",
+      "prose",
+      "key-terms",
+      "measured",
+      "sketch",
+      "revision",
+    ])
     for (let dieAfter = 1; dieAfter <= undisturbed.records.size; dieAfter += 1) {
       const kept = memory()
       expect(failure(await digest(recipe, kept, dieAfter))).toEqual("crash")
