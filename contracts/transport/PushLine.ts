@@ -17,18 +17,19 @@ export interface PushLine {
   readonly close: () => void
 }
 
-/** A record may have 1 MiB, and one native call carries at most 32 MiB. */
-const valuesPerPush = 16
-
+/** Whether the reader took the values: one beyond a stub answers `false`, one here rejects. */
 const send = (sink: WireSink, values: ReadonlyArray<unknown>): Effect.Effect<boolean> =>
   Effect.callback((resume) => {
     const refused = () => resume(Effect.succeed(false))
     try {
-      sink(values).then(() => resume(Effect.succeed(true)), refused)
+      sink(values).then((taken: unknown) => resume(Effect.succeed(taken !== false)), refused)
     } catch {
       refused()
     }
   })
+
+/** A record may have 1 MiB, and one native call carries at most 32 MiB. */
+const valuesPerPush = 16
 
 export const pushLine = (sink: WireSink): PushLine => {
   const lock = Semaphore.makeUnsafe(1)

@@ -9,6 +9,8 @@
  * - T2 At most two stubs live at a time: the one in use, and the one it replaced, until the calls
  *   under way on it have ended.
  * - T3 What was made is disposed: a replaced stub, and on `close` the last one; an answer at once.
+ * - T4 A reader that refuses a push says `false` across the boundary: the platform would report a
+ *   rejection there as an uncaught exception, and readers leave every day.
  */
 import type { WireExit, WireMessage, WireSink, WireTarget } from "./Wire.ts"
 
@@ -41,6 +43,14 @@ const dispose = (held: Held | undefined): void => {
   held.disposed = true
   release(held.stub) // T3
 }
+
+const nativeSink =
+  (sink: WireSink) =>
+  (values: ReadonlyArray<unknown>): Promise<unknown> =>
+    sink(values).then(
+      () => true,
+      () => false, // T4
+    )
 
 const closedError = (): Error =>
   Object.assign(new Error("the target is closed"), { retryable: false })
@@ -77,7 +87,7 @@ export const stubTarget = (source: () => NativeStub): StubTarget => {
     try {
       const exit = await (sink === undefined
         ? held.stub.call(message)
-        : held.stub.call(message, sink))
+        : held.stub.call(message, nativeSink(sink) as WireSink))
       release(exit) // T3
       return exit
     } catch (error) {

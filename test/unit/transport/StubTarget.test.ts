@@ -102,6 +102,20 @@ describe("a target over stubs", () => {
     expect(await target.call(message)).toEqual(success)
   })
 
+  it("lets a reader refuse a push without a rejection, which the platform would report", async () => {
+    const answers: Array<unknown> = []
+    const target = stubTarget(() => ({
+      call: async (_message, sink) => {
+        answers.push(await sink?.([1]), await sink?.([2]))
+        return success
+      },
+    }))
+    await target.call(message, ([value]) =>
+      value === 1 ? Promise.resolve() : Promise.reject(new Error("gone")),
+    )
+    expect(answers).toEqual([true, false])
+  })
+
   it("passes the sink on, and disposes each answer", async () => {
     let disposed = 0
     const answer = { ...success, [Symbol.dispose]: () => disposed++ }
@@ -112,10 +126,9 @@ describe("a target over stubs", () => {
         return Promise.resolve(answer)
       },
     }))
-    const sink = () => Promise.resolve()
     await target.call(message)
-    await target.call(message, sink)
-    expect(given).toEqual([[message], [message, sink]])
+    await target.call(message, () => Promise.resolve())
+    expect(given).toEqual([[message], [message, expect.any(Function)]])
     expect(disposed).toBe(2)
   })
 })
