@@ -41,7 +41,7 @@ export interface WorldOptions {
   /** What happens to messages between owner and threads. */
   readonly hooks?: InMemoryHooks
   /** Asked before each use of the storage; throws to make it fail. */
-  readonly storageFault?: (use: "transaction" | "alarm") => void
+  readonly storageFault?: (use: "transaction" | "commit" | "alarm") => void
   /** Replaces the fake threads. */
   readonly thread?: (threadId: ThreadId) => WireTarget
 }
@@ -70,7 +70,11 @@ const revocable = (storage: ObjectStorage, fault: WorldOptions["storageFault"]) 
     transaction: (block) =>
       guard(() => {
         fault?.("transaction")
-        return storage.transaction(block)
+        return storage.transaction(() => {
+          const result = block()
+          fault?.("commit")
+          return result
+        })
       }),
     sync: () => guard(() => storage.sync()),
     databaseBytes: () => guard(() => storage.databaseBytes()),

@@ -194,12 +194,13 @@ describe("a lost submission", () => {
 })
 
 describe("storage that fails", () => {
-  it("at any one block leaves an alarm, and the input settles once", async () => {
+  const uses = ["transaction", "commit"] as const
+  it.each(uses)("at the %s of any one block leaves an alarm, and the input settles once", async (failingUse) => {
     for (let failing = 1; failing <= 12; failing++) {
       let blocks = 0
       const world = makeOwnerWorld({
         storageFault: (use) => {
-          if (use === "transaction" && ++blocks === failing) throw new Error("disk I/O error")
+          if (use === failingUse && ++blocks === failing) throw new Error("disk I/O error")
         },
       })
       const first = await run(Effect.exit(world.submit("a", "k")))
@@ -292,7 +293,10 @@ describe("an alarm", () => {
     await run(world.submit("a"))
     world.storage.alarm.delete()
     const first = world.runtime().alarm()
+    world.storage.alarm.delete()
     const second = world.runtime().alarm()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(world.storage.alarmAt()).not.toBeNull()
     turn.open()
     await Promise.all([first, second])
     await world.quiet()

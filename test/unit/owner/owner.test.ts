@@ -161,7 +161,7 @@ describe("a pass", () => {
 
 describe("fairness", () => {
   it("serves nine lanes of one within the first ten turns of a lane of 1,000", async () => {
-    const world = makeOwnerWorld()
+    const world = makeOwnerWorld({ limits: { dispatchSlots: 1 } })
     const order: Array<string> = []
     const note = (name: string) => {
       world.thread(name).onTurn = () => order.push(name)

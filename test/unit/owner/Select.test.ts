@@ -1,0 +1,99 @@
+import { beforeEach, describe, expect, it } from "vitest"
+import { OwnerId, type ThreadId } from "../../../contracts/Identifiers.ts"
+import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
+import { type Block, runBlock, writeLane } from "../../../owner-object/Block.ts"
+import type { Lane } from "../../../owner-object/Lane.ts"
+import { beginLife, type Life, type RunningPass } from "../../../owner-object/Life.ts"
+import { select } from "../../../owner-object/Select.ts"
+import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
+import { laneOf, now, ready, running } from "./lanes.ts"
+
+let life: Life
+let inBlock: <A>(body: (block: Block) => A) => A
+let pass: RunningPass
+
+const begin = (limits: Partial<Limits> = {}) => {
+  const host = makeNodeHost({ name: "tenant", storage: openNodeStorage(), now: () => now })
+  life = beginLife(host, OwnerId.make("tenant"), null)
+  inBlock = (body) => runBlock(host, life, makeLimits(limits), () => undefined, body)
+  pass = {
+    startedAt: now,
+    yieldAt: now + 1_000,
+    oneSlot: false,
+    flights: new Map(),
+    marked: new Set(),
+    wake: () => undefined,
+    calls: 0,
+    settled: 0,
+    recovered: 0,
+  }
+}
+
+const add = (name: string, fields: Partial<Lane>) =>
+  inBlock((block) =>
+    writeLane(block, undefined, laneOf({ threadId: name as ThreadId, ...fields }), {
+      afterTurn: false,
+    }),
+  )
+
+const picked = () => inBlock((block) => select(block, pass)).map((pick) => pick.lane.threadId)
+
+const slow = { failures: 1 }
+
+describe("selection", () => {
+  beforeEach(() => begin())
+
+  it("takes the smallest tickets, whatever the names and kinds of wait", () => {
+    for (const name of ["z", "m", "a"]) add(name, { report: ready() })
+    add("b", { report: ready(), marks: slow })
+    expect(picked()).toEqual(["z", "m", "a", "b"])
+  })
+
+  it("gives lanes in backoff at most half of the slots", () => {
+    begin({ dispatchSlots: 4 })
+    for (let index = 0; index < 10; index++) add(`slow-${index}`, { report: ready(), marks: slow })
+    add("healthy", { report: ready() })
+    expect(picked()).toEqual(["slow-0", "slow-1", "healthy"])
+  })
+
+  it("records who is in flight in the same block", () => {
+    add("a", { report: ready() })
+    add("b", { mustVisit: true })
+    picked()
+    expect([...life.maintenance.inFlight].sort()).toEqual(["a", "b"])
+  })
+
+  it("never takes a lane twice, nor more than the slots", () => {
+    begin({ dispatchSlots: 2 })
+    for (const name of ["a", "b", "c"]) add(name, { report: ready() })
+    expect(picked()).toEqual(["a", "b"])
+    pass.flights.set("a" as ThreadId, { kind: "dispatch", slow: false, starts: true })
+    pass.flights.set("b" as ThreadId, { kind: "dispatch", slow: false, starts: true })
+    expect(picked()).toEqual([])
+    pass.flights.delete("a" as ThreadId)
+    expect(picked()).toEqual(["a"])
+  })
+
+  it("runs with one slot after passes that did not finish", () => {
+    pass = { ...pass, oneSlot: true }
+    for (const name of ["a", "b", "c"]) add(name, { report: ready() })
+    expect(picked()).toEqual(["a"])
+  })
+
+  it("keeps slots of its own for each kind", () => {
+    begin({ dispatchSlots: 1, visitSlots: 1, recoverySlots: 1 })
+    for (const name of ["d1", "d2"]) add(name, { report: ready() })
+    for (const name of ["v1", "v2"]) add(name, { mustVisit: true })
+    for (const name of ["r1", "r2"]) add(name, { report: running({ recoverAt: 0 }) })
+    expect([...picked()].sort()).toEqual(["d1", "r1", "v1"])
+  })
+
+  it("holds a lane that would start one attempt too many, and starts it when a run ends", () => {
+    begin({ runningPerOwner: 1 })
+    const run = add("runs", { report: running() })
+    add("waits", { report: ready() })
+    expect(picked()).toEqual([])
+    inBlock((block) => writeLane(block, run, { ...run, report: ready({ revision: 2 }) }, { afterTurn: true }))
+    expect(picked()).toEqual(["waits"])
+  })
+})
