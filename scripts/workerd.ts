@@ -4,7 +4,8 @@
  *
  * - W1 `pid` is workerd itself (the shell that raises the limit of open files becomes it), so a
  *   SIGKILL of it is what a lost machine looks like to the disk.
- * - W2 Whatever ends this Node process ends workerd too.
+ * - W2 What ends this Node process ends workerd too: its exit, an error nobody caught, and a signal
+ *   that the script itself does not handle. (Nothing can be done about a SIGKILL of Node.)
  * - W3 `kill` and `stop` resolve only when the process is gone, so that its port and its files are
  *   free for the next one.
  */
@@ -117,6 +118,36 @@ const launch = async (flags: ReadonlyArray<string>, logFile: string): Promise<Ch
   }
 }
 
+const running = new Set<ChildProcess>()
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
+
+const endAll = (): void => {
+  for (const child of running) child.kill("SIGKILL")
+}
+
+/** A script that listens to the signal itself decides the order; else all end here. */
+const endBySignal = (signal: NodeJS.Signals): void => {
+  if (process.listenerCount(signal) > 1) return
+  endAll()
+  process.off(signal, endBySignal)
+  process.kill(process.pid, signal)
+}
+
+/** W2 */
+const bindToThisProcess = (child: ChildProcess, exited: Promise<void>): void => {
+  if (running.size === 0) {
+    process.on("exit", endAll) // W2
+    for (const signal of signals) process.on(signal, endBySignal) // W2
+  }
+  running.add(child)
+  void exited.then(() => {
+    running.delete(child)
+    if (running.size > 0) return
+    process.off("exit", endAll)
+    for (const signal of signals) process.off(signal, endBySignal)
+  })
+}
+
 /** Writes what workerd reads at its start into a folder of its own; gone again once it listens. */
 const withConfigFolder = async <A>(
   options: WorkerdOptions & { readonly build: WorkerBuild },
@@ -157,15 +188,13 @@ export const startWorkerd = async (options: WorkerdOptions): Promise<RunningWork
       child.once("exit", () => resolve())
       child.once("error", () => resolve())
     })
-    const end = () => void child.kill("SIGKILL")
-    process.once("exit", end) // W2
-    void exited.then(() => process.off("exit", end))
+    bindToThisProcess(child, exited)
     const kill = async (signal: NodeJS.Signals = "SIGKILL"): Promise<void> => {
       child.kill(signal)
       await exited // W3
     }
     const stop = async (): Promise<void> => {
-      const timer = setTimeout(end, insistAfterMillis)
+      const timer = setTimeout(() => child.kill("SIGKILL"), insistAfterMillis)
       await kill("SIGTERM").finally(() => clearTimeout(timer))
     }
     try {

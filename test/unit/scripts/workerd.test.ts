@@ -1,0 +1,160 @@
+/**
+ * The real workerd process, as the development server, the demonstration and the restart tests have
+ * it: started, killed, started again on the same disk, and ended with whoever started it.
+ */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { mintToken } from "../../../scripts/mintToken.ts"
+import { buildWorker, type WorkerBuild } from "../../../scripts/workerBuild.ts"
+import { type RunningWorkerd, startWorkerd, type WorkerdOptions } from "../../../scripts/workerd.ts"
+import { grants, ownerId, threadId } from "../client/fakes.ts"
+import { line } from "../client/httpWorld.ts"
+
+const secret = `a secret, "quoted", \\ and é\n, of some length`
+
+let build: WorkerBuild
+let folder = ""
+const started: Array<RunningWorkerd> = []
+
+beforeAll(async () => {
+  build = await buildWorker(join(import.meta.dirname, "fixture", "wrangler.toml"))
+}, 60_000)
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((workerd) => workerd.kill()))
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const freshFolder = async () => {
+  folder ||= await mkdtemp(join(tmpdir(), "heddle-test-"))
+  return mkdtemp(join(folder, "disk-"))
+}
+
+const start = async (options: Partial<WorkerdOptions> = {}): Promise<RunningWorkerd> => {
+  const persistDir = options.persistDir ?? (await freshFolder())
+  const workerd = await startWorkerd({ build, ...options, persistDir })
+  started.push(workerd)
+  return workerd
+}
+
+const get = async (workerd: RunningWorkerd, path: string): Promise<unknown> =>
+  (await fetch(`${workerd.url}${path}`)).json()
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** Asks until it holds; each asking waits for an answer of another process. */
+const until = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
+  const end = performance.now() + 20_000
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+describe("a workerd process", () => {
+  it("is gone when its kill is done, and its port is free", async () => {
+    const first = await start()
+    expect(await get(first, "/keeper?word=one")).toEqual(["one"])
+    await first.kill()
+    expect(isAlive(first.pid)).toBe(false)
+    await expect(fetch(first.url)).rejects.toThrow("fetch failed")
+    const second = await start({ port: first.port })
+    expect(await get(second, "/keeper")).toEqual([])
+  })
+
+  it("finds on its disk what the killed one wrote, and rings its alarm untouched", async () => {
+    const persistDir = await freshFolder()
+    const logFile = join(await freshFolder(), "logs", "workerd.log")
+    const first = await start({ persistDir, logFile })
+    await get(first, "/keeper?word=one&ring=300")
+    await first.kill("SIGKILL")
+    const second = await start({ persistDir, logFile, port: first.port })
+    expect(second.url).toBe(first.url)
+    await until("the alarm rings", async () =>
+      (await readFile(logFile, "utf8")).includes("the keeper rang"),
+    )
+    expect(await get(second, "/keeper")).toEqual(["one", "rang"])
+  })
+
+  it("is given its secret, its version and its variables as they are", async () => {
+    const workerd = await start({ secret, vars: { EXTRA: "$`\\x41\"'" } })
+    expect(await get(workerd, "/vars")).toEqual({
+      GREETING: `says "hé"\\n`,
+      EXTRA: "$`\\x41\"'",
+      HEDDLE_JWT_SECRET: secret,
+      id: build.version,
+    })
+  })
+
+  it("refuses a port that is taken, and leaves nothing behind", async () => {
+    const first = await start()
+    await expect(start({ port: first.port })).rejects.toThrow("is its port taken?")
+    expect(await get(first, "/keeper")).toEqual([])
+  })
+
+  it("stops when asked to", async () => {
+    const workerd = await start()
+    await workerd.stop()
+    expect(isAlive(workerd.pid)).toBe(false)
+  })
+
+  for (const [title, ending] of [
+    ["exits", "process.exit(3)"],
+    ["fails", "throw new Error('nobody catches this')"],
+    ["is ended by SIGTERM", "process.kill(process.pid, 'SIGTERM')"],
+  ] as const) {
+    it(`ends with the script that started it, when that ${title}`, async () => {
+      const module = new URL("../../../scripts/workerd.ts", import.meta.url).href
+      const code = `
+        import { startWorkerd } from ${JSON.stringify(module)}
+        let text = ""
+        for await (const chunk of process.stdin) text += chunk
+        const workerd = await startWorkerd(JSON.parse(text))
+        process.stdout.write(String(workerd.pid), () => { ${ending} })`
+      const script = spawn(process.execPath, ["--input-type=module", "--eval", code], {
+        stdio: ["pipe", "pipe", "ignore"],
+      })
+      script.stdin.end(JSON.stringify({ build, persistDir: await freshFolder() }))
+      let printed = ""
+      script.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()))
+      await once(script, "close")
+      expect(Number(printed)).toBeGreaterThan(0)
+      await until("workerd is gone", async () => !isAlive(Number(printed)))
+    })
+  }
+})
+
+describe("HTTPS over a real connection", () => {
+  it("frees the thread of a stream whose reader hangs up", async () => {
+    const workerd = await start({ secret })
+    const token = await mintToken({ grants: grants(), secret, expiresInSeconds: 60 })
+    const controller = new AbortController()
+    const response = await fetch(`${workerd.url}/rpc`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" },
+      body: line("observe", { ownerId, threadId }),
+      signal: controller.signal,
+    })
+    const { value } = (await response.body?.getReader().read()) ?? {}
+    expect(new TextDecoder().decode(value)).toContain(`"Opened"`)
+    const name = encodeURIComponent(`${ownerId}/${threadId}`)
+    let idle = false
+    const told = fetch(`${workerd.url}/idle?name=${name}`).then(() => (idle = true))
+    expect(await get(workerd, "/keeper")).toEqual([])
+    expect(idle).toBe(false)
+    controller.abort()
+    await told
+    expect(idle).toBe(true)
+  })
+})
