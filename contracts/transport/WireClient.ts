@@ -63,6 +63,8 @@ const retrying = (
   return from(1)
 }
 
+const opened = new WeakMap<object, unknown>()
+
 /**
  * The group as the client library sees it: it would check payloads before the call has begun, and
  * throw. Here they are checked when they are encoded, inside the call.
@@ -70,9 +72,12 @@ const retrying = (
 const unchecked = <Rpcs extends Rpc.Any>(
   group: RpcGroup.RpcGroup<Rpcs>,
 ): RpcGroup.RpcGroup<Rpcs> => {
+  const known = opened.get(group)
+  if (known !== undefined) return known as RpcGroup.RpcGroup<Rpcs>
   const rpcs = [...group.requests.values()] as unknown as ReadonlyArray<Rpc.Rpc<string>>
-  const open = rpcs.map((rpc) => rpc.setPayload(Schema.Unknown))
-  return RpcGroup.make(...open) as unknown as RpcGroup.RpcGroup<Rpcs>
+  const open = RpcGroup.make(...rpcs.map((rpc) => rpc.setPayload(Schema.Unknown)))
+  opened.set(group, open)
+  return open as unknown as RpcGroup.RpcGroup<Rpcs>
 }
 
 const headersOf = <Rpcs extends Rpc.Any>({ headers }: WireClientOptions<Rpcs>) => {

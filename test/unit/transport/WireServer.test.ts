@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Scope, Tracer } from "effect"
+import { Effect, Exit, Fiber, Schema, Scope, Tracer } from "effect"
+import { Rpc, RpcGroup } from "effect/rpc"
 import { InternalDefect } from "../../../contracts/Errors.ts"
 import { makeWireServer, type WireMessage } from "../../../contracts/transport/index.ts"
 import { makeProbe, ProbeRpc, Refused, secret } from "../../conformance/transport-probe.ts"
@@ -228,6 +229,41 @@ describe("a trace", () => {
         .pipe(Effect.provideService(Tracer.ParentSpan, parent))
       expect(sent[1]).toMatchObject({ traceId: parent.traceId, spanId: parent.spanId })
       expect(made).toHaveLength(2)
+    }),
+  )
+
+  it.effect("reaches the calls that a handler makes in turn, without a tracer anywhere", () =>
+    Effect.gen(function* () {
+      const Relay = RpcGroup.make(Rpc.make("relay", { payload: {}, success: Schema.String }))
+      const sent: Array<WireMessage> = []
+      const far = yield* makeServedProbe({
+        hooks: {
+          request: (message) => {
+            sent.push(message)
+            return "deliver"
+          },
+        },
+      })
+      const handlers = Relay.toLayer({
+        relay: () => Effect.orDie(far.client.echo({ text: "far" })),
+      })
+      const near = yield* makeWireServer(Relay).pipe(Effect.provide(handlers))
+      const trace = { traceId: "a".repeat(32), spanId: "b".repeat(16) }
+      const messages = [
+        { ...request("relay", {}), ...trace },
+        { ...request("relay", {}), ...trace, sampled: false },
+        request("relay", {}),
+        { ...request("relay", {}), traceId: 7 },
+      ] as ReadonlyArray<WireMessage>
+      for (const message of messages) {
+        const exit = yield* Effect.promise(() => near.call(message))
+        expect(exit).toEqual({ _tag: "Success", value: "far" })
+      }
+      const [whole, unsampled, none, broken] = sent
+      expect(whole).toMatchObject({ ...trace, sampled: true })
+      expect(unsampled).toMatchObject({ ...trace, sampled: false })
+      expect(none).not.toHaveProperty("traceId")
+      expect(broken).not.toHaveProperty("traceId")
     }),
   )
 })
