@@ -82,12 +82,15 @@ export const readInput = (sql: Sql, sequence: number): string =>
   sql.all<{ input: string }>("SELECT input FROM submissions WHERE sequence = ?", sequence)[0]
     ?.input ?? ""
 
-/** The first ready submission of the queue proper: those without a time of their own. */
+/**
+ * The first ready submission of the queue proper: those without a time of their own. A state that
+ * means nothing here is found too, so that it is told and holds its place.
+ */
 export const firstQueued = (sql: Sql, floor: number): SubmissionRow | undefined =>
   decode(
     sql.all<Raw>(
       `SELECT ${columns} FROM submissions
-       WHERE sequence >= ? AND state = 'ready' AND notBefore IS NULL ORDER BY sequence LIMIT 1`,
+       WHERE sequence >= ? AND state NOT IN ('settled', 'unknown', 'joined') AND notBefore IS NULL ORDER BY sequence LIMIT 1`,
       floor,
     )[0],
   )

@@ -37,6 +37,10 @@ export interface WorldOptions {
   readonly name?: string
   /** A failpoint such as `settle:after` at which the first incarnation stops for ever. */
   readonly stopAt?: string
+  /** A failpoint that waits until `release`. */
+  readonly holdAt?: string
+  /** No report reaches the owner. */
+  readonly ownerFails?: boolean
 }
 
 const registry = (agents: ReadonlyArray<AgentLive<any>>) =>
@@ -76,10 +80,12 @@ export const makeWorld = (initial: WorldOptions = {}) => {
   const reached: Array<string> = []
   let options = initial
   let stopped = Deferred.makeUnsafe<void>()
+  const released = Deferred.makeUnsafe<void>()
   let counter = 0
 
   const owner: WireTarget = {
     call: async (message: WireMessage) => {
+      if (options.ownerFails === true) throw new Error("Network connection lost.")
       if (message._tag === "Request") {
         const { report } = message.payload as { report: LaneReport }
         reports.push(report)
@@ -89,12 +95,13 @@ export const makeWorld = (initial: WorldOptions = {}) => {
   }
 
   const failpoints = (): Failpoints => {
-    const { stopAt } = options
-    if (stopAt === undefined) return inert
+    const { stopAt, holdAt } = options
+    if (stopAt === undefined && holdAt === undefined) return inert
     return {
       reach: (point) =>
         Effect.suspend(() => {
           reached.push(point)
+          if (point === holdAt) return Deferred.await(released)
           if (point !== stopAt) return Effect.void
           Deferred.doneUnsafe(stopped, Effect.void)
           return Effect.never
@@ -143,6 +150,7 @@ export const makeWorld = (initial: WorldOptions = {}) => {
     target,
     generation,
     thread: () => thread,
+    release: () => Deferred.doneUnsafe(released, Effect.void),
     stopped: () => go(Deferred.await(stopped)),
     /** A new incarnation on the same database; the old one is left to itself. */
     crash: (next: Partial<WorldOptions> = {}) => {
