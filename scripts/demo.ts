@@ -13,7 +13,7 @@ import { OwnerId } from "../contracts/index.ts"
 import { type CallFailure, describeFailure } from "./demo/Client.ts"
 import { chooseDefault, type Documents, markdownFilesOf, readDocuments } from "./demo/Documents.ts"
 import { gatherEvidence } from "./demo/Evidence.ts"
-import { makeDemoClient, signToken } from "./demo/HttpClient.ts"
+import { makeDemoClient, demoToken } from "./demo/HttpClient.ts"
 import { Ledger } from "./demo/Ledger.ts"
 import { planOf } from "./demo/Plan.ts"
 import { progressLine, withProgress } from "./demo/Progress.ts"
@@ -97,7 +97,7 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
     const { interruption } = ledger
     return summarize(evidence, { restarts, interruption, elapsedMillis })
   })
-  const token = yield* Effect.promise(() => signToken({ secret, ownerId }))
+  const token = yield* Effect.promise(() => demoToken({ secret, ownerId }))
   const summary = yield* work.pipe(
     Effect.provide(HeddleClient.layerHttp({ url: server.url, token })),
     Effect.mapError((failure) => new CallFailed({ failure })),
@@ -138,12 +138,14 @@ const main = Effect.gen(function* () {
 const fiber = Effect.runFork(main)
 
 let told = false
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(signal, () => {
-    told = true
-    fiber.interruptUnsafe()
-  })
+const giveUp = () => {
+  told = true
+  fiber.interruptUnsafe() // D2
 }
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, giveUp)
+// Whoever read along has gone away (`| head`): nobody is told the verdict.
+process.stdout.on("error", giveUp)
+process.stderr.on("error", giveUp)
 
 fiber.addObserver((exit) => {
   if (told) process.exit(130)

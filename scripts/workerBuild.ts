@@ -33,7 +33,8 @@ const require = createRequire(import.meta.url)
 
 const quiet = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true", NO_COLOR: "1" }
 
-const runWrangler = (args: ReadonlyArray<string>): Promise<void> =>
+/** Runs wrangler to its end; a signal ends it early, and rejects once it is gone. */
+const runWrangler = (args: ReadonlyArray<string>, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const cli = join(dirname(require.resolve("wrangler/package.json")), "bin", "wrangler.js")
     const child = spawn(process.execPath, [cli, ...args], { cwd: repositoryRoot, env: quiet })
@@ -41,8 +42,11 @@ const runWrangler = (args: ReadonlyArray<string>): Promise<void> =>
     child.stdout.on("data", (chunk: Buffer) => output.push(chunk))
     child.stderr.on("data", (chunk: Buffer) => output.push(chunk))
     child.once("error", reject)
+    const end = () => void child.kill("SIGTERM")
+    signal?.addEventListener("abort", end, { once: true })
+    if (signal?.aborted === true) end()
     child.once("close", (code) =>
-      code === 0
+      code === 0 && signal?.aborted !== true
         ? resolve()
         : reject(new Error(`The Worker does not build:\n${Buffer.concat(output).toString()}`)),
     )
@@ -62,14 +66,18 @@ interface ObjectBinding {
   readonly class_name: string
 }
 
-/** Bundles the Worker of a `wrangler.toml`; the one at the root unless another is named. */
+/**
+ * Bundles the Worker of a `wrangler.toml`; the one at the root unless another is named. With a signal
+ * it can be given up: it rejects when its process and its folder are gone.
+ */
 export const buildWorker = async (
   configPath = join(repositoryRoot, "wrangler.toml"),
+  signal?: AbortSignal,
 ): Promise<WorkerBuild> => {
   process.env["WRANGLER_SEND_METRICS"] = "false"
   const outdir = await mkdtemp(join(tmpdir(), "heddle-build-"))
   try {
-    await runWrangler(["deploy", "--dry-run", "--outdir", outdir, "--config", configPath])
+    await runWrangler(["deploy", "--dry-run", "--outdir", outdir, "--config", configPath], signal)
     const { unstable_readConfig } = await import("wrangler")
     const config = unstable_readConfig({ config: configPath })
     if (config.main === undefined || config.compatibility_date === undefined) {

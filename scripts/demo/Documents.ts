@@ -11,7 +11,7 @@ import { canonicalJson } from "../../contracts/CanonicalJson.ts"
 import { defaultLimits } from "../../contracts/Limits.ts"
 
 export interface DemoDocument {
-  /** As it is shown: relative to the folder that the command was called in. */
+  /** As it is shown: relative to the folder that the command was called in, if it is below it. */
   readonly name: string
   readonly text: string
 }
@@ -85,6 +85,12 @@ const readOne = async (
   }
 }
 
+/** Relative within the folder, whole outside of it. */
+const nameOf = (path: string, from: string): string => {
+  const name = relative(from, path)
+  return name === "" || name.startsWith("..") ? path : name
+}
+
 /** Reads the files, in their order, each once. Relative paths start at `from`. */
 export const readDocuments = async (
   paths: ReadonlyArray<string>,
@@ -93,8 +99,7 @@ export const readDocuments = async (
   const documents: Array<DemoDocument> = []
   const leftOut: Array<LeftOut> = []
   for (const path of new Set(paths.map((one) => resolve(from, one)))) {
-    const name = relative(from, path)
-    const read = await readOne(path, name === "" ? path : name)
+    const read = await readOne(path, nameOf(path, from))
     if (Result.isSuccess(read)) documents.push(read.success)
     else leftOut.push(read.failure)
   }

@@ -2,24 +2,24 @@
  * The demonstration's client: the public typed client over HTTPS, with a token of its own.
  */
 import { Effect } from "effect"
-import { SignJWT } from "jose"
 import { HeddleClient } from "../../client/HeddleClient.ts"
 import { AgentId, type OwnerId } from "../../contracts/index.ts"
+import { decodeGrants, mintToken } from "../mintToken.ts"
 import type { DemoClient } from "./Client.ts"
 
 /** The agent of `examples/01-digest.ts`, by the name that callers know. */
 const digest = AgentId.make("digest")
 
 /** A token that may do everything with one owner, for an hour. */
-export const signToken = (options: {
+export const demoToken = (options: {
   readonly secret: string
   readonly ownerId: OwnerId
 }): Promise<string> =>
-  new SignJWT({ owners: [options.ownerId] })
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject("demo")
-    .setExpirationTime("1 hour")
-    .sign(new TextEncoder().encode(options.secret))
+  mintToken({
+    grants: decodeGrants({ principal: "demo", owners: [options.ownerId] }),
+    secret: options.secret,
+    expiresInSeconds: 3_600,
+  })
 
 /** The calls of the demonstration on the client in the context. */
 export const makeDemoClient: Effect.Effect<DemoClient, never, HeddleClient> = Effect.map(

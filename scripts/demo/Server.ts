@@ -11,7 +11,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Data, Deferred, Effect, type Scope } from "effect"
-import { buildWorker } from "../workerBuild.ts"
+import { buildWorker, type WorkerBuild } from "../workerBuild.ts"
 import { type RunningWorkerd, startWorkerd } from "../workerd.ts"
 
 /** The server cannot be started, or ended by itself. `log` is the end of what it printed. */
@@ -48,21 +48,35 @@ const logTail = (file: string): Promise<string> =>
     () => "",
   )
 
-const attempting = <A>(logFile: string, action: () => Promise<A>): Effect.Effect<A, ServerFailed> =>
-  Effect.tryPromise({ try: action, catch: (error) => error }).pipe(
-    Effect.catch((error) =>
-      Effect.flatMap(
-        Effect.promise(() => logTail(logFile)),
-        (log) =>
-          Effect.fail(
-            new ServerFailed({
-              reason: error instanceof Error ? error.message : String(error),
-              log,
-            }),
-          ),
-      ),
+/** Builds the Worker. An interruption waits until the process that builds it is gone. */
+const buildOrGiveUp: Effect.Effect<WorkerBuild, unknown> = Effect.callback((resume) => {
+  const giveUp = new AbortController()
+  const ended = buildWorker(undefined, giveUp.signal).then(
+    (build) => resume(Effect.succeed(build)),
+    (error: unknown) => resume(Effect.fail(error)),
+  )
+  return Effect.promise(() => {
+    giveUp.abort()
+    return ended
+  })
+})
+
+const failing = <A>(
+  logFile: string,
+  action: Effect.Effect<A, unknown>,
+): Effect.Effect<A, ServerFailed> =>
+  Effect.catch(action, (error) =>
+    Effect.flatMap(
+      Effect.promise(() => logTail(logFile)),
+      (log) =>
+        Effect.fail(
+          new ServerFailed({ reason: error instanceof Error ? error.message : String(error), log }),
+        ),
     ),
   )
+
+const attempting = <A>(logFile: string, action: () => Promise<A>): Effect.Effect<A, ServerFailed> =>
+  failing(logFile, Effect.tryPromise({ try: action, catch: (error) => error }))
 
 const temporaryFolder = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "heddle-demo-"))),
@@ -88,7 +102,7 @@ export const makeServer = Effect.fnUntraced(function* (
   const folder = yield* temporaryFolder
   const logFile = join(folder, "workerd.log")
   const launch = { persistDir: join(folder, "objects"), secret: options.secret, logFile }
-  const build = yield* Effect.uninterruptible(attempting(logFile, buildWorker)) // S1
+  const build = yield* failing(logFile, buildOrGiveUp)
   const died = yield* Deferred.make<never, ServerFailed>()
 
   const current = yield* Effect.acquireRelease(
