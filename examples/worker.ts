@@ -3,9 +3,10 @@
  * A Worker of your own looks like this one.
  */
 import { Heddle } from "../heddle.ts"
+import { PlaceOrderLive } from "./00-order.ts"
 import { DigestLive } from "./01-digest.ts"
 
-const heddle = Heddle.make({ agents: [DigestLive] })
+const heddle = Heddle.make({ agents: [PlaceOrderLive, DigestLive] })
 
 export class Owner extends heddle.OwnerObject {}
 export class Thread extends heddle.ThreadActor {}

@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it, vi } from "vitest"
+import { PlaceOrderLive } from "../../examples/00-order.ts"
+import { accepted, drain, go, makeWorld } from "./thread/harness.ts"
+
+// The package root joins the objects too, whose classes the platform brings.
+vi.mock("cloudflare:workers", () => ({ DurableObject: Object, WorkerEntrypoint: Object }))
+
+const read = (path: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), "utf8")
+
+/** The code of a file as a user of the package would write it. */
+const asUsersWrite = (path: string): string =>
+  read(path)
+    .replace(/^\/\*\*[\s\S]*?\*\/\n/, "")
+    .replaceAll('"../heddle.ts"', '"heddle"')
+    .trim()
+
+describe("the README", () => {
+  const readme = read("README.md")
+
+  it("shows the agent and the Worker that the examples are", () => {
+    expect(readme).toContain(asUsersWrite("examples/00-order.ts"))
+    expect(readme).toContain(asUsersWrite("examples/worker.ts"))
+  })
+
+  it("names only files that exist", () => {
+    const files = [...readme.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|toml))`/g)]
+    expect(files.length).toBeGreaterThan(20)
+    for (const [, path] of files) expect(() => read(path ?? "")).not.toThrow()
+  })
+
+  it("shows an agent that settles with its state kept between orders", async () => {
+    const order = { sku: "warp", quantity: 2 }
+    const world = makeWorld({ agents: [PlaceOrderLive] })
+    const first = await accepted(world.admit("place-order", order))
+    const second = await accepted(world.admit("place-order", order))
+    await drain(world)
+    for (const [receipt, ordersSoFar] of [
+      [first, 1],
+      [second, 2],
+    ] as const) {
+      const { settlement } = await go(world.status(receipt.submissionId))
+      expect(settlement).toMatchObject({
+        outcome: "completed",
+        output: { reservation: "2 × warp", ordersSoFar },
+      })
+    }
+  })
+})
