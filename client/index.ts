@@ -2,3 +2,4 @@
 export * from "../contracts/index.ts"
 export * from "./HeddleClient.ts"
 export { httpTarget, type HttpTargetOptions } from "./HttpTarget.ts"
+export type { NativeStub } from "../contracts/transport/StubTarget.ts"

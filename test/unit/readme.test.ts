@@ -15,14 +15,16 @@ const asUsersWrite = (path: string): string =>
   read(path)
     .replace(/^\/\*\*[\s\S]*?\*\/\n/, "")
     .replaceAll('"../heddle.ts"', '"heddle"')
+    .replaceAll('"../client/index.ts"', '"heddle/client"')
     .trim()
 
 describe("the README", () => {
   const readme = read("README.md")
 
-  it("shows the agent and the Worker that the examples are", () => {
+  it("shows the agent, the Worker and the caller that the examples are", () => {
     expect(readme).toContain(asUsersWrite("examples/00-order.ts"))
     expect(readme).toContain(asUsersWrite("examples/worker.ts"))
+    expect(readme).toContain(asUsersWrite("examples/02-caller.ts"))
   })
 
   it("names only files that exist", () => {
