@@ -52,6 +52,20 @@ describe("a target over stubs", () => {
     expect(made[1]?.disposed).toBe(0)
   })
 
+  it("keeps the fresh stub when a call on the old one fails late", async () => {
+    const { made, target } = source()
+    const calls = [target.call(message), target.call(message)]
+    made[0]?.calls[0]?.reject(lost)
+    await expect(calls[0]).rejects.toBe(lost)
+    const fresh = [target.call(message)]
+    made[0]?.calls[1]?.reject(lost)
+    await expect(calls[1]).rejects.toBe(lost)
+    fresh.push(target.call(message))
+    for (const { resolve } of made[1]?.calls ?? []) resolve(success)
+    expect(await Promise.all(fresh)).toEqual([success, success])
+    expect(made.map(({ disposed }) => disposed)).toEqual([1, 0])
+  })
+
   it("lets the calls under way on a replaced stub end before it is disposed", async () => {
     const { made, target } = source()
     const failing = target.call(message)
