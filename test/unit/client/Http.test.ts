@@ -159,8 +159,14 @@ describe("POST /rpc", () => {
     )
   }
 
+  // Finite, so that a server that reads on for ever fails the test and not the machine.
+  let megabytes = 0
   const oversized = new ReadableStream({
-    pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024).fill(0x20)),
+    pull: (controller) => {
+      megabytes += 1
+      if (megabytes > 16) controller.close()
+      else controller.enqueue(new Uint8Array(1024 * 1024).fill(0x20))
+    },
   })
   const many = Array.from({ length: requestsMax + 1 }, (_, id) => line("history", place, id))
   const badBodies: ReadonlyArray<

@@ -1,0 +1,98 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { afterEach, describe, expect, expectTypeOf, it, vi } from "vitest"
+import { Agent, DeploymentError, Heddle, type HeddleOptions } from "../../heddle.ts"
+
+class Bank extends Context.Service<Bank, { readonly pay: Effect.Effect<number> }>()("test/Bank") {}
+class Post extends Context.Service<Post, { readonly send: Effect.Effect<void> }>()("test/Post") {}
+
+const schemas = { input: Schema.Struct({}), output: Schema.Number }
+const Free = Agent.make("free", schemas).handler(() => Effect.succeed(1))
+const Paying = Agent.make("paying", schemas).handler(() => Effect.flatMap(Bank, (bank) => bank.pay))
+const Sending = Agent.make("sending", schemas).handler(() =>
+  Effect.as(
+    Effect.flatMap(Post, (post) => post.send),
+    1,
+  ),
+)
+const bank = Layer.succeed(Bank, { pay: Effect.succeed(1) })
+const post = Layer.succeed(Post, { send: Effect.void })
+
+const rpc = () =>
+  new Request("https://heddle.test/rpc", {
+    method: "POST",
+    headers: { "content-type": "application/x-ndjson" },
+    body: `{"_tag":"Request","id":"1","tag":"maintenanceStatus","payload":{"ownerId":"a"}}`,
+  })
+const waiting = { waitUntil: () => undefined }
+
+afterEach(() => vi.unstubAllGlobals())
+
+describe("a deployment", () => {
+  it("is made of agents whose services are all there", () => {
+    const deployment = Heddle.make({
+      agents: [Free, Paying, Sending],
+      services: Layer.merge(bank, post),
+    })
+    expect(Object.keys(deployment).toSorted()).toEqual([
+      "Entrypoint",
+      "OwnerObject",
+      "ThreadActor",
+      "fetch",
+    ])
+    expect(() =>
+      Heddle.make({ agents: [Paying], services: (_env: { key: string }) => bank }),
+    ).not.toThrow()
+  })
+
+  it("needs services exactly when its agents do, and all of them", () => {
+    type Options<Agents extends ReadonlyArray<typeof Free | typeof Paying | typeof Sending>> =
+      HeddleOptions<Agents>
+    expectTypeOf<{ agents: [typeof Free] }>().toExtend<Options<[typeof Free]>>()
+    expectTypeOf<{ agents: [typeof Paying] }>().not.toExtend<Options<[typeof Paying]>>()
+    expectTypeOf<{ agents: [typeof Paying]; services: typeof bank }>().toExtend<
+      Options<[typeof Paying]>
+    >()
+    expectTypeOf<{ agents: [typeof Paying]; services: typeof post }>().not.toExtend<
+      Options<[typeof Paying]>
+    >()
+    type Both = [typeof Paying, typeof Sending]
+    expectTypeOf<{ agents: Both; services: typeof bank }>().not.toExtend<Options<Both>>()
+    expectTypeOf<{
+      agents: Both
+      services: Layer.Layer<Bank | Post>
+    }>().toExtend<Options<Both>>()
+  })
+
+  it("refuses two agents of one name", () => {
+    expect(() => Heddle.make({ agents: [Free, Free] })).toThrow(
+      new DeploymentError('Two agents are named "free"; give each a name of its own'),
+    )
+  })
+
+  it("refuses a runtime of an older compatibility date", () => {
+    const old = { durable_object_io_tasks_prevent_eviction: false }
+    vi.stubGlobal("Cloudflare", { compatibilityFlags: old })
+    expect(() => Heddle.make({ agents: [Free] })).toThrow("compatibility date is too old")
+  })
+
+  it("answers without a binding that it misses, and logs which", async () => {
+    const logged = vi.spyOn(console, "log").mockImplementation(() => undefined)
+    const { fetch } = Heddle.make({ agents: [Free], bindings: { threads: "MINE" } })
+    const owners = { getByName: () => undefined }
+    const response = await fetch(rpc(), { OWNERS: owners }, waiting)
+    expect(response.status).toBe(500)
+    expect(JSON.stringify(await response.json())).not.toContain("MINE")
+    expect(JSON.stringify(logged.mock.calls.map((call) => call.map(String)))).toContain(
+      'no Durable Object namespace \\"MINE\\"',
+    )
+    logged.mockRestore()
+  })
+
+  it("tells the version that the platform gave it, else one of its agents", async () => {
+    const { fetch } = Heddle.make({ agents: [Free] })
+    const version = async (env: unknown) =>
+      (await fetch(new Request("https://heddle.test/health"), env, waiting)).json()
+    expect(await version({ CF_VERSION_METADATA: { id: "v-7" } })).toEqual({ version: "v-7" })
+    expect(await version({})).toEqual({ version: expect.stringMatching(/^[0-9a-f]{64}$/) })
+  })
+})
