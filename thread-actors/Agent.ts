@@ -7,7 +7,13 @@
  */
 import { type Duration, type Effect, type Option, Schema, type Scope } from "effect"
 import { AgentId } from "../contracts/Identifiers.ts"
-import type { OwnerId, Principal, SubmissionId, AttemptId, ThreadId } from "../contracts/Identifiers.ts"
+import type {
+  OwnerId,
+  Principal,
+  SubmissionId,
+  AttemptId,
+  ThreadId,
+} from "../contracts/Identifiers.ts"
 
 /** The body of a step failed and declared no error schema: what was recorded of it. */
 export class StepFailed extends Schema.TaggedError<StepFailed>()("StepFailed", {
@@ -117,20 +123,14 @@ export interface AgentOptions<In, Out, Err, State> {
 /** A handler with its agent: what a deployment registers. `R` are the services it needs. */
 export interface AgentLive<out R> {
   readonly agent: Agent<any, any, any, any>
-  readonly handle: (
-    input: any,
-    run: Run<any>,
-  ) => Effect.Effect<any, any, R | Scope.Scope>
+  readonly handle: (input: any, run: Run<any>) => Effect.Effect<any, any, R | Scope.Scope>
 }
 
 export interface Agent<In, Out, Err, State> extends AgentOptions<In, Out, Err, State> {
   readonly name: AgentId
   /** Gives the agent its code. The per-attempt `Scope` closes when the attempt ends. */
   readonly handler: <R>(
-    handle: (
-      input: In,
-      run: Run<State>,
-    ) => Effect.Effect<Out, Err | StepFailed | StepTimedOut, R>,
+    handle: (input: In, run: Run<State>) => Effect.Effect<Out, Err | StepFailed | StepTimedOut, R>,
   ) => AgentLive<Exclude<R, Scope.Scope>>
 }
 

@@ -9,7 +9,7 @@ const shapeOf = (schema: JsonCodec<unknown> | undefined): unknown => {
   try {
     return Schema.toJsonSchemaDocument(schema)
   } catch {
-    return String(schema.ast._tag)
+    return schema.ast._tag
   }
 }
 
@@ -23,6 +23,6 @@ const shapesOf = (agent: Agent<unknown, unknown, unknown, unknown>): unknown => 
 
 /** 64 hexadecimal digits; equal for equal agents, whatever their order. */
 export const agentsDigest = (agents: Agents): string => {
-  const names = [...agents.keys()].toSorted()
-  return sha256(...names.map((name) => `${JSON.stringify(shapesOf(agents.get(name)!.agent))}\n`))
+  const shapes = [...agents.values()].map(({ agent }) => `${JSON.stringify(shapesOf(agent))}\n`)
+  return sha256(...shapes.toSorted())
 }

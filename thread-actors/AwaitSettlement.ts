@@ -32,8 +32,7 @@ const look = (
   Effect.flatMap(
     reading(thread, "awaitSettlement", () => readStatus(thread, id)),
     (status) => {
-      if (status === undefined)
-        return Effect.fail(new SubmissionNotFound({ submissionId: id }))
+      if (status === undefined) return Effect.fail(new SubmissionNotFound({ submissionId: id }))
       return Effect.succeed<AwaitSettlementReply>(
         status.settlement === undefined
           ? { _tag: "Pending" }

@@ -9,7 +9,8 @@ import { Deferred, Effect } from "effect"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Header, insertHeader, readHeader, writeHeader } from "./Header.ts"
 import { makeTables } from "./Tables.ts"
-import { clockOf, type Identity, type Thread } from "./Thread.ts"
+import type { Identity } from "./Identity.ts"
+import { clockOf, type Thread } from "./Thread.ts"
 
 export interface Block {
   readonly thread: Thread

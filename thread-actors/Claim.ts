@@ -35,8 +35,7 @@ export const mayClaim = (
   },
 ): ClaimAnswer | undefined => {
   if (facts.paused) return refused({ _tag: "Paused" })
-  if (head.state === "running")
-    return refused({ _tag: "NeedsRecovery", submissionId: head.id })
+  if (head.state === "running") return refused({ _tag: "NeedsRecovery", submissionId: head.id })
   if (head.state !== "ready" || (head.dueAt ?? 0) > facts.now) return nothing // C2
   if (facts.now >= facts.yieldAt) return nothing // C2
   if (!facts.agentKnown)

@@ -25,28 +25,30 @@ const attempt = <A>(run: () => A): Tried<A> => {
   }
 }
 
-const told = <A>(thread: Thread, operation: string, tried: Tried<A>): Effect.Effect<A, ReadFailure> => {
+const told = <A>(
+  thread: Thread,
+  operation: string,
+  tried: Tried<A>,
+): Effect.Effect<A, ReadFailure> => {
   if (tried._tag === "Done") return Effect.succeed(tried.value)
   const { error } = tried
   if (error instanceof Unreadable)
-    return Effect.fail(
-      new ThreadUnreadable({ threadId: threadIdOf(thread), what: error.what }),
-    )
+    return Effect.fail(new ThreadUnreadable({ threadId: threadIdOf(thread), what: error.what }))
   return Effect.andThen(
     Effect.logError(`The thread's storage failed in ${operation}`, error), // Q1
     Effect.fail(new StorageUnavailable({ operation })),
   )
 }
 
-const threadIdOf = (thread: Thread): ThreadId => thread.identity?.threadId ?? ("unknown" as ThreadId)
+const threadIdOf = (thread: Thread): ThreadId =>
+  thread.identity?.threadId ?? ("unknown" as ThreadId)
 
 /** A read. */
 export const reading = <A>(
   thread: Thread,
   operation: string,
   read: () => A,
-): Effect.Effect<A, ReadFailure> =>
-  Effect.suspend(() => told(thread, operation, attempt(read)))
+): Effect.Effect<A, ReadFailure> => Effect.suspend(() => told(thread, operation, attempt(read)))
 
 /** A block between its failpoints. */
 export const durable = <A>(

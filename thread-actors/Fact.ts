@@ -55,8 +55,7 @@ export const giveUp = (
   running: Running,
   tag: SystemFailureTag,
   message: string,
-): Effect.Effect<never> =>
-  leave(running, { _tag: "Failed", failure: systemFailure(tag, message) })
+): Effect.Effect<never> => leave(running, { _tag: "Failed", failure: systemFailure(tag, message) })
 
 /** Takes a name for an operation of this attempt. */
 export const takeName = (running: Running, name: string): Effect.Effect<void> =>
@@ -142,8 +141,9 @@ const write = <A>(
   const { live, thread } = running
   const before = { records: live.records, bytes: live.bytes }
   try {
-    const answer = transact<A | Verdict>(thread, (block) =>
-      holds(block, live) ? body(block) : { _tag: "Superseded" }, // X1
+    const answer = transact<A | Verdict>(
+      thread,
+      (block) => (holds(block, live) ? body(block) : { _tag: "Superseded" }), // X1
     )
     return isVerdict(answer)
       ? { _tag: "Refused", verdict: answer }
@@ -154,12 +154,7 @@ const write = <A>(
   }
 }
 
-const verdictTags: ReadonlySet<string> = new Set([
-  "Failed",
-  "Superseded",
-  "Mismatch",
-  "Unreadable",
-])
+const verdictTags: ReadonlySet<string> = new Set(["Failed", "Superseded", "Mismatch", "Unreadable"])
 
 /** What a block of a fact answers: its value in a box, so that no value can pass for a verdict. */
 export interface Boxed<A> {
@@ -182,9 +177,7 @@ export const writeFact = <A>(
     const { thread, live } = running
     if (live.ended) return Effect.die(new Superseded("the attempt has ended")) // X3
     return Effect.flatMap(
-      bracket(thread.options.failpoints, point, () =>
-        write<Boxed<A>>(running, body, isVerdict),
-      ),
+      bracket(thread.options.failpoints, point, () => write<Boxed<A>>(running, body, isVerdict)),
       (written): Effect.Effect<A> => {
         if (written._tag === "Lost") return storageLost(running, written.error)
         if (written._tag === "Refused") return leave(running, written.verdict)

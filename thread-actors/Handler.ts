@@ -138,7 +138,7 @@ export const runHandler = (running: Running, live: AgentLive<never>): Effect.Eff
       ),
     )
     // An exit that the interruption of this very fiber cut short is told by its observer.
-    const fiber = yield* Effect.forkDetach(told as Effect.Effect<unknown>)
+    const fiber = yield* Effect.forkDetach(told)
     running.live.handler = fiber
     fiber.addObserver(() => {
       Deferred.doneUnsafe(running.live.verdict, Effect.succeed({ _tag: "WithoutResult" }))

@@ -27,7 +27,8 @@ import { observe } from "./Observe.ts"
 import { recover } from "./Recovery.ts"
 import { enter } from "./Start.ts"
 import { readStatus } from "./Status.ts"
-import { adoptClock, type Identity, type Thread } from "./Thread.ts"
+import type { Identity } from "./Identity.ts"
+import { adoptClock, type Thread } from "./Thread.ts"
 import { readThreadState } from "./ThreadState.ts"
 import { processHead } from "./Turn.ts"
 
@@ -47,7 +48,10 @@ const failure = <E>(error: E) => ({ _tag: "Failure", error }) as const
 const onlyStorage = (error: ReadFailure): Effect.Effect<never, StorageUnavailable> =>
   error._tag === "StorageUnavailable" ? Effect.fail(error) : Effect.die(error)
 
-const reportOf = (thread: Thread, identity: Identity): Effect.Effect<LaneReport, StorageUnavailable> =>
+const reportOf = (
+  thread: Thread,
+  identity: Identity,
+): Effect.Effect<LaneReport, StorageUnavailable> =>
   Effect.catch(
     reading(thread, "report", () => readReport(thread, identity)),
     onlyStorage,
@@ -66,7 +70,8 @@ const entered = <A, E, R>(
   call: Identity & { readonly now: number },
   work: Effect.Effect<A, E, R>,
 ) =>
-  Rpc.uninterruptible( // B1
+  Rpc.uninterruptible(
+    // B1
     Effect.andThen(
       enter(thread, call),
       Effect.andThen(

@@ -124,5 +124,7 @@ export const readPage = (thread: Thread, query: HistoryQuery): HistoryPage => {
 /** `after` and `before` at once have no meaning. */
 export const checkQuery = (query: HistoryQuery): Effect.Effect<void, InvalidInput> =>
   query.after !== undefined && query.before !== undefined
-    ? Effect.fail(new InvalidInput({ path: "before", reason: "give `after` or `before`, not both" }))
+    ? Effect.fail(
+        new InvalidInput({ path: "before", reason: "give `after` or `before`, not both" }),
+      )
     : Effect.void

@@ -100,7 +100,7 @@ export const append = (
     next.open,
     next.settled,
     next.floor,
-    record.bytes ?? bytesOf(record.payload),
+    record.bytes ?? bytesOf(record.payload), // J4
     stored.payload,
   )
   block.header = { ...block.header, tail: next }

@@ -11,7 +11,8 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import { type HeadView, readHead } from "./Head.ts"
 import { type Header, nonterminalOf, readHeader, revisionOf } from "./Header.ts"
 import type { SubmissionRow } from "./Ledger.ts"
-import { clockOf, type Identity, type Thread } from "./Thread.ts"
+import type { Identity } from "./Identity.ts"
+import { clockOf, type Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
 
 export interface ReportFacts {

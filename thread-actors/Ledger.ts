@@ -109,7 +109,8 @@ export const firstDue = (sql: Sql, now: number): SubmissionRow | undefined => {
     "SELECT min(sequence) AS sequence FROM deferred WHERE notBefore <= ?",
     now,
   )
-  return due?.sequence == null ? undefined : readRow(sql, due.sequence)
+  const sequence = due?.sequence ?? null
+  return sequence === null ? undefined : readRow(sql, sequence)
 }
 
 /** When the next deferred submission takes its place, or took it. */

@@ -9,7 +9,7 @@ import type { AttemptId } from "../contracts/Identifiers.ts"
 import type { Failure } from "../contracts/Settlement.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import type { SubmissionRow } from "./Ledger.ts"
-import type { Identity } from "./Thread.ts"
+import type { Identity } from "./Identity.ts"
 
 /** How an attempt is to end. */
 export type Verdict =
@@ -19,7 +19,12 @@ export type Verdict =
   /** It is past its yield time and hands back. */
   | { readonly _tag: "Yielded" }
   /** A declared retry, of a step or (empty name) of the run. */
-  | { readonly _tag: "Retrying"; readonly delayMillis: number; readonly name: string; readonly tries: number }
+  | {
+      readonly _tag: "Retrying"
+      readonly delayMillis: number
+      readonly name: string
+      readonly tries: number
+    }
   /** It ended without a result: its time was up, or its code interrupted itself. */
   | { readonly _tag: "WithoutResult" }
   /** A name means something else in this code. */
@@ -77,7 +82,7 @@ export interface LiveAttempt extends Claimed {
 export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): LiveAttempt => ({
   ...claimed,
   sequence: claimed.row.sequence,
-  epoch: claimed.row.epoch,
+  epoch: claimed.row.epoch, // V2
   yieldAt: claimed.claimedAt + yieldAfterMillis,
   names: new Set(),
   verdict: Deferred.makeUnsafe(),

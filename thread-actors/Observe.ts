@@ -50,10 +50,7 @@ const advance = (
   })
 
 /** The frames from a sequence on. Its scope registers the observer, and takes it away again. */
-export const observe = (
-  thread: Thread,
-  after: number,
-): Stream.Stream<ObserveFrame, ReadFailure> =>
+export const observe = (thread: Thread, after: number): Stream.Stream<ObserveFrame, ReadFailure> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const observer = yield* Effect.acquireRelease(

@@ -6,7 +6,6 @@
  */
 import { Deferred, Effect } from "effect"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
-import type { Thread } from "./Thread.ts"
 
 export type Chunk = Omit<Extract<ObserveFrame, { readonly _tag: "Emitted" }>, "_tag">
 
@@ -31,6 +30,7 @@ export const makeObserver = (bufferMax: number): Observer => {
   let dropped = 0
   let rung = false
   let bell: Deferred.Deferred<void> | undefined
+  // O1
   const wake = () => {
     rung = true
     if (bell !== undefined) Deferred.doneUnsafe(bell, Effect.void)
@@ -63,9 +63,15 @@ export const makeObserver = (bufferMax: number): Observer => {
   }
 }
 
+/** Who is there, and the last record they can have seen. */
+export interface Audience {
+  readonly observers: ReadonlySet<Observer>
+  readonly tailSequence: number
+}
+
 /** Gives a chunk to everybody who watches now. Writes nothing. */
-export const publishChunk = (thread: Thread, chunk: Chunk): void => {
-  const afterSequence = thread.tailSequence
-  for (const observer of thread.observers)
+export const publishChunk = (audience: Audience, chunk: Chunk): void => {
+  const afterSequence = audience.tailSequence
+  for (const observer of audience.observers)
     observer.offer({ afterSequence, frame: { _tag: "Emitted", ...chunk } })
 }

@@ -8,7 +8,8 @@ import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { makeWireClient } from "../contracts/transport/WireClient.ts"
 import { durable } from "./Durable.ts"
 import { readReport } from "./LaneReport.ts"
-import type { Identity, Thread } from "./Thread.ts"
+import type { Identity } from "./Identity.ts"
+import type { Thread } from "./Thread.ts"
 
 /** Reports to the owner. Whatever fails is logged and forgotten. */
 export const pushReport = (thread: Thread, identity: Identity): Effect.Effect<void> =>
@@ -19,10 +20,7 @@ export const pushReport = (thread: Thread, identity: Identity): Effect.Effect<vo
       headers: callerHeaders({ _tag: "Thread", ...identity }),
       requestId: thread.host.uuid,
     })
-    yield* Effect.timeout(
-      client.report({ ...identity, report }),
-      thread.limits.mutationMillis,
-    )
+    yield* Effect.timeout(client.report({ ...identity, report }), thread.limits.mutationMillis)
   }).pipe(
     Effect.scoped,
     Effect.catchCause((cause) => Effect.logDebug("The report did not reach the owner", cause)),

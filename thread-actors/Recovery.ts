@@ -31,7 +31,8 @@ const resume = (block: Block, row: SubmissionRow): void => {
     epoch: row.epoch,
     payload: JSON.stringify({ attempts: row.attempts, vanished }),
   })
-  if (vanished >= limits.attemptsLost && row.vanishedVersion === options.codeVersion) // K3
+  if (vanished >= limits.attemptsLost && row.vanishedVersion === options.codeVersion)
+    // K3
     return settle(block, row, {
       outcome: "failed",
       failure: systemFailure(

@@ -40,9 +40,7 @@ const drawn = (running: Running, name: string, draw: () => number): Effect.Effec
         return writeFact(running, "step", (block) => {
           const value = draw()
           const payload = `{"value":${JSON.stringify(value)}}`
-          return (
-            appendFact(block, running.live, { kind: "ValueDrawn", name, payload }) ?? { value }
-          )
+          return appendFact(block, running.live, { kind: "ValueDrawn", name, payload }) ?? { value }
         })
       const value = recorded.payload["value"]
       return recorded.kind === "ValueDrawn" && typeof value === "number"
@@ -80,9 +78,7 @@ const progress = (running: Running, name: string, data: Json): Effect.Effect<voi
             )
           }),
         )
-      return recorded.kind === "Progress"
-        ? Effect.void
-        : leave(running, { _tag: "Mismatch", name })
+      return recorded.kind === "Progress" ? Effect.void : leave(running, { _tag: "Mismatch", name })
     }),
   )
 
@@ -108,8 +104,8 @@ export const makeRun = (running: Running, agent: AgentLive<never>["agent"]): Run
     name: string,
     schema: JsonCodec<unknown>,
     body: Effect.Effect<unknown, unknown, unknown>,
-    options: StepOptions & { readonly error?: JsonCodec<unknown> } = {},
-  ) => step(running, { name, schema, body, options })) as Run<unknown>["step"],
+    options?: StepOptions & { readonly error?: JsonCodec<unknown> },
+  ) => step(running, { name, schema, body, options: options ?? {} })) as Run<unknown>["step"],
   state: stateOf(running, agent.state as JsonCodec<unknown> | undefined),
   progress: (name, data) => progress(running, name, data),
   emit: (chunk) => emit(running, chunk),

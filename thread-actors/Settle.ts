@@ -104,11 +104,7 @@ const counted = (live: LiveAttempt): Pick<Release, "ended" | "vanished"> =>
     ? { ended: 0, vanished: 0 } // D3
     : { ended: live.row.ended, vanished: Math.max(0, live.row.vanished - 1) } // D3
 
-const released = (
-  block: Block,
-  live: LiveAttempt,
-  change: Partial<Release>,
-): void =>
+const released = (block: Block, live: LiveAttempt, change: Partial<Release>): void =>
   release(block, live.row, { ...counted(live), dueAt: null, retries: live.retries, ...change })
 
 const withoutResult = (block: Block, live: LiveAttempt): AttemptEnd => {

@@ -10,7 +10,8 @@ import { IdentityMismatch, Unavailable } from "../contracts/Errors.ts"
 import { type OwnerId, type ThreadId, threadObjectName } from "../contracts/Identifiers.ts"
 import { readHeader } from "./Header.ts"
 import { latestVersion, migrate, tablesExist, tablesVersion } from "./Tables.ts"
-import { adoptClock, clockOf, type Identity, type Thread } from "./Thread.ts"
+import type { Identity } from "./Identity.ts"
+import { adoptClock, clockOf, type Thread } from "./Thread.ts"
 
 const load = (thread: Thread): void => {
   const { sql } = thread.host.storage
@@ -19,7 +20,7 @@ const load = (thread: Thread): void => {
     const version = tablesVersion(sql)
     if (version < latestVersion)
       thread.host.storage.transaction(() => migrate(sql, version, clockOf(thread)))
-    const header = readHeader(sql)
+    const header = readHeader(sql) // U2
     thread.identity = { ownerId: header.ownerId, threadId: header.threadId }
     thread.tailSequence = header.tail.sequence
     const [last] = sql.all<{ at: number | null }>(
@@ -63,9 +64,7 @@ const isOwn = (thread: Thread, called: Identity): boolean => {
   const { name } = thread.host
   if (name !== undefined) return name === threadObjectName(called.ownerId, called.threadId)
   const own = thread.identity
-  return (
-    own === undefined || (own.ownerId === called.ownerId && own.threadId === called.threadId)
-  )
+  return own === undefined || (own.ownerId === called.ownerId && own.threadId === called.threadId)
 }
 
 /** Lets a call in: the object has started, and is the one the call means. */

@@ -183,15 +183,14 @@ const tryBody = (
 }
 
 /** The step, as `Run` offers it. */
-export const step = (
-  running: Running,
-  call: StepCall,
-): Effect.Effect<unknown, unknown, unknown> =>
+export const step = (running: Running, call: StepCall): Effect.Effect<unknown, unknown, unknown> =>
   Effect.andThen(
     takeName(running, call.name),
-    Effect.flatMap(recall(running, call.name), (recorded) =>
-      recorded === undefined
-        ? tryBody(running, call, running.live.retries.get(call.name) ?? 0)
-        : replay(running, call, recorded), // P1
+    Effect.flatMap(
+      recall(running, call.name),
+      (recorded) =>
+        recorded === undefined
+          ? tryBody(running, call, running.live.retries.get(call.name) ?? 0)
+          : replay(running, call, recorded), // P1
     ),
   )

@@ -72,6 +72,7 @@ const firstTables: ReadonlyArray<string> = [
     bytes INTEGER NOT NULL,
     payload TEXT NOT NULL
   )`,
+  // T3
   `CREATE UNIQUE INDEX journalNames ON journal (submission, name, part) WHERE name IS NOT NULL`,
   `CREATE TABLE threadState (
     id INTEGER PRIMARY KEY,
@@ -87,11 +88,13 @@ export const latestVersion = migrations.length
 
 /** Whether a mutation has ever made tables here. */
 export const tablesExist = (sql: Sql): boolean =>
+  // T1
   sql.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schemaVersions'").length > 0
 
 /** The version the tables have. */
 export const tablesVersion = (sql: Sql): number =>
-  sql.all<{ version: number }>("SELECT max(version) AS version FROM schemaVersions")[0]?.version ?? 0
+  sql.all<{ version: number }>("SELECT max(version) AS version FROM schemaVersions")[0]?.version ??
+  0
 
 /** Brings the tables from `version` to the latest. Inside a block. */
 export const migrate = (sql: Sql, version: number, now: number): void => {
@@ -104,8 +107,6 @@ export const migrate = (sql: Sql, version: number, now: number): void => {
 
 /** Makes all tables. Inside the block of the first mutation. */
 export const makeTables = (sql: Sql, now: number): void => {
-  sql.run(
-    "CREATE TABLE schemaVersions (version INTEGER PRIMARY KEY, appliedAt INTEGER NOT NULL)",
-  )
+  sql.run("CREATE TABLE schemaVersions (version INTEGER PRIMARY KEY, appliedAt INTEGER NOT NULL)")
   migrate(sql, 0, now)
 }

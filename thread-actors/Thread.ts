@@ -6,7 +6,7 @@
  *   an incarnation.
  */
 import type { Context, Deferred, Layer } from "effect"
-import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { StorageUnavailable, ThreadUnreadable } from "../contracts/Errors.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { RecoveryReport } from "../contracts/Recovery.ts"
@@ -14,6 +14,7 @@ import type { WireTarget } from "../contracts/transport/Wire.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { Agents } from "./Agent.ts"
+import type { Identity } from "./Identity.ts"
 import type { LiveAttempt } from "./LiveAttempt.ts"
 import type { Observer } from "./Observers.ts"
 
@@ -30,11 +31,6 @@ export interface ThreadOptions {
   readonly failpoints: Failpoints
 }
 
-export interface Identity {
-  readonly ownerId: OwnerId
-  readonly threadId: ThreadId
-}
-
 /** The call that drives: while it waits, the block that settles a head may claim the next. */
 export interface Turn {
   /** No claim at or after it. */
@@ -46,7 +42,9 @@ export interface Turn {
   headsLeft: number
 }
 
+/** What vanishes with the incarnation. */
 export interface Thread {
+  // I1
   readonly host: ObjectHost
   readonly options: ThreadOptions
   readonly limits: Limits
@@ -63,7 +61,9 @@ export interface Thread {
   live: LiveAttempt | undefined
   turn: Turn | undefined
   /** What the recovery under way comes to. */
-  recovering: Deferred.Deferred<ReadonlyArray<RecoveryReport>, StorageUnavailable | ThreadUnreadable> | undefined
+  recovering:
+    | Deferred.Deferred<ReadonlyArray<RecoveryReport>, StorageUnavailable | ThreadUnreadable>
+    | undefined
   services: Context.Context<never> | undefined
 }
 

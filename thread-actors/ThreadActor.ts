@@ -7,7 +7,10 @@ import { makeDurableObjectHost } from "../platform/DurableObjectStorage.ts"
 import { makeThread, type ThreadOptions, type ThreadRuntime } from "./ThreadRuntime.ts"
 
 /** What a Worker exports. */
-export type ThreadActorClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & {
+export type ThreadActorClass<Env> = new (
+  ctx: DurableObjectState,
+  env: Env,
+) => DurableObject<Env> & {
   readonly call: (message: WireMessage, sink?: WireSink) => Promise<WireExit>
 }
 

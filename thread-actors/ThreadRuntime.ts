@@ -26,7 +26,7 @@ export interface ThreadRuntime {
 
 /** Makes the thread of this host. Synchronous; its start is run by the calls. */
 export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRuntime => {
-  const thread = makeThreadState(host, options)
+  const thread = makeThreadState(host, options) // R1
   const server = Effect.runSync(
     makeWireServer(ThreadRpc, { reference: host.uuid }).pipe(
       Effect.provide(Layer.merge(handlers(thread), callerMiddlewareLayer)),

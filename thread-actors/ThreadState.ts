@@ -140,8 +140,7 @@ const noState = Effect.die(new TypeError("the agent declares no state"))
 /** `run.state`, for the state schema of the agent. */
 export const stateOf = (running: Running, schema: Schema | undefined): Run<unknown>["state"] => {
   if (schema === undefined) return { read: () => noState, update: () => noState }
-  const recalled = (name: string) =>
-    Effect.andThen(takeName(running, name), recall(running, name))
+  const recalled = (name: string) => Effect.andThen(takeName(running, name), recall(running, name))
   return {
     read: (name) =>
       Effect.flatMap(recalled(name), (recorded) =>

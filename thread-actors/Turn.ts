@@ -60,10 +60,7 @@ const ensureServices = (thread: Thread): Effect.Effect<void, Unavailable> =>
   Effect.suspend(() => {
     if (thread.services !== undefined) return Effect.void
     // Never closed: the services live as long as the object.
-    const build = Layer.buildWithScope(
-      Layer.fresh(thread.options.services),
-      Scope.makeUnsafe(),
-    )
+    const build = Layer.buildWithScope(Layer.fresh(thread.options.services), Scope.makeUnsafe())
     return build.pipe(
       Effect.interruptible,
       Effect.timeout(thread.limits.mutationMillis),

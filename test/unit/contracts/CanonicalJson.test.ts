@@ -22,9 +22,9 @@ const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)
 
 describe("canonical JSON", () => {
   it("orders keys by their UTF-16 units and writes numbers in shortest form", () => {
-    expect(textOf({ b: 1, a: { "\u20ac": 2, "\r": 3, "\ud83d\ude00": 4, "1": 5, "\ufb33": 6 } })).toBe(
-      '{"a":{"\\r":3,"1":5,"\u20ac":2,"\ud83d\ude00":4,"\ufb33":6},"b":1}',
-    )
+    expect(
+      textOf({ b: 1, a: { "\u20ac": 2, "\r": 3, "\ud83d\ude00": 4, "1": 5, "\ufb33": 6 } }),
+    ).toBe('{"a":{"\\r":3,"1":5,"\u20ac":2,"\ud83d\ude00":4,"\ufb33":6},"b":1}')
     expect(textOf([1e21, 1.0, -0, 0.000001, 1e-7, 333333333.3333333])).toBe(
       "[1e+21,1,0,0.000001,1e-7,333333333.3333333]",
     )

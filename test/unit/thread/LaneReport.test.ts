@@ -173,7 +173,10 @@ describe("the recovery decision", () => {
     [row({ notBefore: 6 }), undefined, "AwaitDue", "deferred"],
     [row({ dueAt: 5 }), undefined, "ApplyInput", "deferred"],
     [row({}), undefined, "ApplyInput", "deferred"],
-  ] as const)("%#: a row, an attempt or none, and the time give one decision", (given, attempt, decision, disposition) => {
-    expect(decide({ row: given, live: attempt, now: 5 })).toEqual({ decision, disposition })
-  })
+  ] as const)(
+    "%#: a row, an attempt or none, and the time give one decision",
+    (given, attempt, decision, disposition) => {
+      expect(decide({ row: given, live: attempt, now: 5 })).toEqual({ decision, disposition })
+    },
+  )
 })

@@ -69,15 +69,13 @@ describe("a crash", () => {
     for (const { submissionId } of receipts)
       expect(await go(world.status(submissionId))).toMatchObject({ state: "settled" })
     // The step whose record was lost with its object runs again; no other does.
-    expect(ran).toEqual(
-      point === "step:before" ? ["a one", "a one", "b one"] : ["a one", "b one"],
-    )
+    expect(ran).toEqual(point === "step:before" ? ["a one", "a one", "b one"] : ["a one", "b one"])
   })
 
   const crashInRecovery = async (point: string) => {
     const hang = { now: true }
-    const agent = Agent.make("worker", { input: Schema.String, output: Schema.String }).handler(() =>
-      Effect.suspend(() => (hang.now ? Effect.never : Effect.succeed("done"))),
+    const agent = Agent.make("worker", { input: Schema.String, output: Schema.String }).handler(
+      () => Effect.suspend(() => (hang.now ? Effect.never : Effect.succeed("done"))),
     )
     const world = makeWorld({ agents: [agent] })
     const { submissionId } = await accepted(world.admit("worker", "a"))
@@ -104,7 +102,11 @@ describe("a crash", () => {
     const gate = { open: false }
     const agent = Agent.make("worker", { input: Schema.String, output: Schema.String }).handler(
       (_input, run) =>
-        run.step("wait", Schema.String, Effect.promise(() => until("the gate", () => gate.open, Boolean).then(() => "x"))),
+        run.step(
+          "wait",
+          Schema.String,
+          Effect.promise(() => until("the gate", () => gate.open, Boolean).then(() => "x")),
+        ),
     )
     const world = makeWorld({ agents: [agent], stopAt: point })
     const { submissionId } = await accepted(world.admit("worker", "a"))
@@ -121,11 +123,15 @@ describe("a crash", () => {
     const bodies: Array<string> = []
     const agent = Agent.make("worker", { input: Schema.String, output: Schema.String }).handler(
       (_input, run) =>
-        run.step("slow", Schema.String, Effect.promise(async () => {
-          const incarnation = bodies.push("started")
-          if (incarnation === 1) await until("the gate", () => gate.open, Boolean)
-          return `incarnation ${incarnation}`
-        })),
+        run.step(
+          "slow",
+          Schema.String,
+          Effect.promise(async () => {
+            const incarnation = bodies.push("started")
+            if (incarnation === 1) await until("the gate", () => gate.open, Boolean)
+            return `incarnation ${incarnation}`
+          }),
+        ),
     )
     const world = makeWorld({ agents: [agent] })
     const { submissionId } = await accepted(world.admit("worker", "a"))
@@ -135,7 +141,11 @@ describe("a crash", () => {
     await drain(world)
     const before = world.storage.dump()
     gate.open = true
-    await until("the old attempt has ended", () => old.isRunning(), (running) => !running)
+    await until(
+      "the old attempt has ended",
+      () => old.isRunning(),
+      (running) => !running,
+    )
     expect(world.storage.dump()).toBe(before)
     expect(await go(world.status(submissionId))).toMatchObject({
       settlement: { output: "incarnation 2" },
@@ -233,7 +243,11 @@ describe("lost attempts", () => {
   it("are charged before anything of the submission is decoded", async () => {
     const Killer = Agent.make("killer", {
       input: Schema.Unknown.pipe(
-        Schema.check(Schema.makeFilter(() => { throw new Error("the decoder kills the object") })),
+        Schema.check(
+          Schema.makeFilter(() => {
+            throw new Error("the decoder kills the object")
+          }),
+        ),
       ) as never as Schema.Codec<unknown, unknown>,
       output: Schema.String,
     }).handler(() => Effect.succeed("unreachable"))
@@ -289,7 +303,8 @@ describe("recovery", () => {
   it("answers a decision for every submission without a settlement", async () => {
     const life = { lost: true }
     const agent = Agent.make("lost", { input: Schema.String, output: Schema.Number }).handler(
-      (_input, run) => Effect.suspend(() => (life.lost ? Effect.never : Effect.succeed(run.info.attempt))),
+      (_input, run) =>
+        Effect.suspend(() => (life.lost ? Effect.never : Effect.succeed(run.info.attempt))),
     )
     const world = makeWorld({ agents: [agent] })
     const deferred = await accepted(
@@ -337,7 +352,11 @@ describe("recovery", () => {
     await go(world.process({ attentionMillis: 2 }))
     world.crash({ holdAt: "recover:before" })
     const both = Promise.all([go(world.recover()), go(world.recover())])
-    await until("recovery is under way", () => world.reached, ({ length }) => length > 0)
+    await until(
+      "recovery is under way",
+      () => world.reached,
+      ({ length }) => length > 0,
+    )
     expect(await tags(world.process())).toEqual(["NeedsRecovery"])
     world.release()
     const [first, second] = await both
@@ -352,8 +371,9 @@ describe("recovery", () => {
     const agent = Agent.make("worker", { input: Schema.Number, output: Schema.Number }).handler(
       (count, run) =>
         Effect.as(
-          Effect.forEach(Array.from({ length: count }, (_, index) => index), (index) =>
-            run.step(`step ${index}`, Schema.Number, Effect.succeed(index)),
+          Effect.forEach(
+            Array.from({ length: count }, (_, index) => index),
+            (index) => run.step(`step ${index}`, Schema.Number, Effect.succeed(index)),
           ),
           count,
         ),

@@ -30,7 +30,7 @@ export const ownerId = "acme" as OwnerId
 export const threadId = "order-1" as ThreadId
 
 export interface WorldOptions {
-  readonly agents?: ReadonlyArray<AgentLive<any>>
+  readonly agents?: ReadonlyArray<AgentLive<never>>
   readonly services?: Layer.Layer<never>
   readonly limits?: Partial<Limits>
   readonly codeVersion?: string
@@ -43,16 +43,14 @@ export interface WorldOptions {
   readonly ownerFails?: boolean
 }
 
-const registry = (agents: ReadonlyArray<AgentLive<any>>) =>
-  new Map(agents.map((live) => [live.agent.name, live as AgentLive<never>]))
+const registry = (agents: ReadonlyArray<AgentLive<never>>) =>
+  new Map(agents.map((live) => [live.agent.name, live]))
 
 const scope = Scope.makeUnsafe()
 
 const clientOf = (target: () => WireTarget, headers: Record<string, string>) =>
   Effect.runSync(
-    makeWireClient(ThreadRpc, { target, headers }).pipe(
-      Effect.provideService(Scope.Scope, scope),
-    ),
+    makeWireClient(ThreadRpc, { target, headers }).pipe(Effect.provideService(Scope.Scope, scope)),
   )
 
 /** Runs a call of a test. */

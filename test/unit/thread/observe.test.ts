@@ -83,7 +83,11 @@ describe("observing a thread", () => {
   it("works on an untouched thread, which it does not touch", async () => {
     const world = wakeful([Echo])
     const reader = watch(world)
-    await until("the opening", () => reader.frames, ({ length }) => length === 1)
+    await until(
+      "the opening",
+      () => reader.frames,
+      ({ length }) => length === 1,
+    )
     expect(world.storage.dump()).toBe("[]")
     await accepted(world.admit("echo", "a"))
     await drain(world)
@@ -128,9 +132,17 @@ describe("observing a thread", () => {
   it("counts its readers back to none when they go", async () => {
     const world = wakeful([Echo])
     const readers = [watch(world), watch(world)]
-    await until("two readers", () => world.thread().observers(), (count) => count === 2)
+    await until(
+      "two readers",
+      () => world.thread().observers(),
+      (count) => count === 2,
+    )
     for (const reader of readers) await reader.stop()
-    await until("no reader", () => world.thread().observers(), (count) => count === 0)
+    await until(
+      "no reader",
+      () => world.thread().observers(),
+      (count) => count === 0,
+    )
   })
 })
 
@@ -149,12 +161,20 @@ describe("emitted chunks", () => {
   it("reach present observers in their place between records, numbered within their attempt", async () => {
     const world = wakeful([Tokens(3)])
     const reader = watch(world)
-    await until("the opening", () => reader.frames, ({ length }) => length === 1)
+    await until(
+      "the opening",
+      () => reader.frames,
+      ({ length }) => length === 1,
+    )
     const { submissionId } = await accepted(world.admit("tokens", ""))
     await drain(world)
     await until("the records", reader.sequences, ({ length }) => length === 4)
     const told = reader.frames.map((frame) =>
-      frame._tag === "Emitted" ? `chunk ${frame.index}` : frame._tag === "Record" ? frame.record.sequence : frame._tag,
+      frame._tag === "Emitted"
+        ? `chunk ${frame.index}`
+        : frame._tag === "Record"
+          ? frame.record.sequence
+          : frame._tag,
     )
     expect(told).toEqual(["Opened", 1, 2, "chunk 0", "chunk 1", "chunk 2", 3, 4])
     expect(reader.frames.find(({ _tag }) => _tag === "Emitted")).toMatchObject({
@@ -171,14 +191,18 @@ describe("emitted chunks", () => {
     const reader = watch(world)
     await until("the records", reader.sequences, ({ length }) => length === 4)
     expect(reader.frames.some(({ _tag }) => _tag === "Emitted")).toBe(false)
-    expect(world.storage.dump()).not.toContain("token\\\":")
+    expect(world.storage.dump()).not.toContain('token\\":')
     await reader.stop()
   })
 
   it("are dropped for a slow observer, which is told how many; records are not", async () => {
     const world = wakeful([Tokens(50)], { observerBuffer: 10 })
     const reader = watch(world)
-    await until("the opening", () => reader.frames, ({ length }) => length === 1)
+    await until(
+      "the opening",
+      () => reader.frames,
+      ({ length }) => length === 1,
+    )
     await accepted(world.admit("tokens", ""))
     await drain(world)
     await until("the records", reader.sequences, ({ length }) => length === 4)

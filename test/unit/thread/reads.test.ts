@@ -8,8 +8,9 @@ import { accepted, drain, go, makeWorld, type World } from "./harness.ts"
 const Steps = Agent.make("steps", { input: Schema.Number, output: Schema.String }).handler(
   (count, run) =>
     Effect.as(
-      Effect.forEach(Array.from({ length: count }, (_, index) => index), (index) =>
-        run.step(`step ${index}`, Schema.Number, Effect.succeed(index)),
+      Effect.forEach(
+        Array.from({ length: count }, (_, index) => index),
+        (index) => run.step(`step ${index}`, Schema.Number, Effect.succeed(index)),
       ),
       "done",
     ),
@@ -18,8 +19,9 @@ const Steps = Agent.make("steps", { input: Schema.Number, output: Schema.String 
 const Bulk = Agent.make("bulk", { input: Schema.Number, output: Schema.String }).handler(
   (count, run) =>
     Effect.as(
-      Effect.forEach(Array.from({ length: count }, (_, index) => index), (index) =>
-        run.step(`step ${index}`, Schema.String, Effect.succeed("x".repeat(250 * 1024))),
+      Effect.forEach(
+        Array.from({ length: count }, (_, index) => index),
+        (index) => run.step(`step ${index}`, Schema.String, Effect.succeed("x".repeat(250 * 1024))),
       ),
       "done",
     ),
@@ -49,9 +51,7 @@ describe("reads of an untouched thread", () => {
     const id = "018f0000-0000-7000-8000-000000000001" as never
     expect(await go(Effect.flip(world.status(id)))).toMatchObject({ _tag: "SubmissionNotFound" })
     expect(
-      await go(
-        Effect.flip(world.asReader.awaitSettlement({ ...world.address, submissionId: id })),
-      ),
+      await go(Effect.flip(world.asReader.awaitSettlement({ ...world.address, submissionId: id }))),
     ).toMatchObject({ _tag: "SubmissionNotFound" })
     expect((await go(world.process())).result).toEqual({ _tag: "Success", value: [] })
     expect((await go(world.recover())).result).toEqual({ _tag: "Success", value: [] })
@@ -85,9 +85,9 @@ describe("history", () => {
       expect(await pages(world, "after", limit)).toEqual(all)
       expect(await pages(world, "before", limit)).toEqual(all.toReversed())
     }
-    expect((await go(world.history({ before: 4 }))).records.map(({ sequence }) => sequence)).toEqual([
-      3, 2, 1,
-    ])
+    expect(
+      (await go(world.history({ before: 4 }))).records.map(({ sequence }) => sequence),
+    ).toEqual([3, 2, 1])
     expect(await go(world.history({ after: 13 }))).toEqual({ records: [] })
   })
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { accepted, answers, go, makeWorld, tags } from "./harness.ts"
 
-const Echo = Agent.make("echo", { input: Schema.String, output: Schema.String }).handler(
-  (input) => Effect.succeed(input.toUpperCase()),
+const Echo = Agent.make("echo", { input: Schema.String, output: Schema.String }).handler((input) =>
+  Effect.succeed(input.toUpperCase()),
 )
 
 describe("a submission", () => {

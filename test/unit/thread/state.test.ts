@@ -86,7 +86,12 @@ describe("the thread's state", () => {
       input: Schema.Number,
       output: Schema.Number,
       state: Schema.String,
-    }).handler((_input, run) => Effect.map(run.state.update("add", () => ""), () => 0))
+    }).handler((_input, run) =>
+      Effect.map(
+        run.state.update("add", () => ""),
+        () => 0,
+      ),
+    )
     world.crash({ agents: [Changed] })
     expect(await answers(world.process())).toMatchObject([
       { _tag: "BindingUnavailable", name: "add" },
@@ -104,10 +109,9 @@ describe("the thread's state", () => {
     for (const input of [1_111, 2_222]) await accepted(world.admit("counter", input))
     await drain(world)
     const { records } = await go(world.history())
-    expect(records.filter(({ kind }) => kind === "Settled").map(({ payload }) => payload)).toMatchObject([
-      { outcome: "completed" },
-      { failure: { tag: "ResultTooLarge" } },
-    ])
+    expect(
+      records.filter(({ kind }) => kind === "Settled").map(({ payload }) => payload),
+    ).toMatchObject([{ outcome: "completed" }, { failure: { tag: "ResultTooLarge" } }])
     expect(await go(world.asReader.readState(world.address))).toMatchObject({ value: [1_111] })
   })
 })

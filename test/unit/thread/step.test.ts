@@ -1,4 +1,5 @@
-import { Deferred, Duration, Effect, Fiber, Schema } from "effect"
+import type { Fiber } from "effect"
+import { Deferred, Duration, Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
@@ -19,9 +20,17 @@ describe("a step", () => {
     const hang = { now: true }
     const agent = Agent.make("agent", io).handler((_input, run) =>
       Effect.gen(function* () {
-        const one = yield* run.step("one", Schema.Number, Effect.sync(() => ran.push("one")))
+        const one = yield* run.step(
+          "one",
+          Schema.Number,
+          Effect.sync(() => ran.push("one")),
+        )
         if (hang.now) yield* Effect.never
-        const two = yield* run.step("two", Schema.Number, Effect.sync(() => ran.push("two")))
+        const two = yield* run.step(
+          "two",
+          Schema.Number,
+          Effect.sync(() => ran.push("two")),
+        )
         return `${one} ${two}`
       }),
     )
@@ -89,7 +98,11 @@ describe("a step", () => {
     const world = makeWorld({ agents: [agent] })
     await accepted(world.admit("agent", ""))
     await go(world.process({ attentionMillis: 50 }))
-    await until("the timeout is recorded", () => seen.length, (count) => count === 1)
+    await until(
+      "the timeout is recorded",
+      () => seen.length,
+      (count) => count === 1,
+    )
     hang.now = false
     world.crash()
     await drain(world)
@@ -100,12 +113,16 @@ describe("a step", () => {
     const agent = Agent.make("agent", io).handler((_input, run) =>
       run
         .step("risky", Schema.String, Effect.fail(new RangeError("too far\0")))
-        .pipe(Effect.catchTag("StepFailed", ({ tag, message }) => Effect.succeed(`${tag} ${message}`))),
+        .pipe(
+          Effect.catchTag("StepFailed", ({ tag, message }) => Effect.succeed(`${tag} ${message}`)),
+        ),
     )
     const world = makeWorld({ agents: [agent] })
     const { submissionId } = await accepted(world.admit("agent", ""))
     await drain(world)
-    expect(await outcomeOf(world, submissionId)).toMatchObject({ output: "RangeError too far\ufffd" })
+    expect(await outcomeOf(world, submissionId)).toMatchObject({
+      output: "RangeError too far\ufffd",
+    })
   })
 
   it("tries again in memory after short delays, and records one outcome", async () => {
@@ -131,9 +148,14 @@ describe("a step", () => {
     let tries = 0
     const agent = Agent.make("agent", io).handler((_input, run) =>
       run
-        .step("flaky", Schema.String, Effect.suspend(() => Effect.fail(`no ${++tries}`)), {
-          retry: { times: 2, delay: "10 seconds" },
-        })
+        .step(
+          "flaky",
+          Schema.String,
+          Effect.suspend(() => Effect.fail(`no ${++tries}`)),
+          {
+            retry: { times: 2, delay: "10 seconds" },
+          },
+        )
         .pipe(Effect.catch(() => Effect.succeed(`gave up after ${tries}`))),
     )
     const world = makeWorld({ agents: [agent] })
@@ -164,10 +186,22 @@ describe("a step", () => {
       Effect.map(
         Effect.all(
           [
-            run.step("flaky", Schema.Number, Effect.suspend(() => (++tries === 1 ? Effect.fail("no") : Effect.succeed(tries))), {
-              retry: { times: 1, delay: "10 seconds" },
-            }),
-            run.step("long", Schema.String, Effect.andThen(Effect.sync(() => siblings++), Deferred.await(release))),
+            run.step(
+              "flaky",
+              Schema.Number,
+              Effect.suspend(() => (++tries === 1 ? Effect.fail("no") : Effect.succeed(tries))),
+              {
+                retry: { times: 1, delay: "10 seconds" },
+              },
+            ),
+            run.step(
+              "long",
+              Schema.String,
+              Effect.andThen(
+                Effect.sync(() => siblings++),
+                Deferred.await(release),
+              ),
+            ),
           ],
           { concurrency: "unbounded" },
         ),
@@ -178,7 +212,11 @@ describe("a step", () => {
     const { submissionId } = await accepted(world.admit("agent", ""))
     expect(await tags(world.process({ attentionMillis: 20 }))).toEqual(["Running"])
     Deferred.doneUnsafe(release, Effect.succeed("done"))
-    await until("the attempt has handed back", () => world.thread().isRunning(), (running) => !running)
+    await until(
+      "the attempt has handed back",
+      () => world.thread().isRunning(),
+      (running) => !running,
+    )
     expect(world.reports.at(-1)).toMatchObject({ dueAt: world.time.now + 10_000 })
     await drain(world)
     expect(await outcomeOf(world, submissionId)).toMatchObject({ output: "2 done" })
@@ -232,7 +270,9 @@ describe("a step", () => {
     const world = makeWorld({ agents: [agent] })
     const { submissionId } = await accepted(world.admit("agent", ""))
     await drain(world)
-    expect(await outcomeOf(world, submissionId)).toMatchObject({ failure: { tag: "DuplicateName" } })
+    expect(await outcomeOf(world, submissionId)).toMatchObject({
+      failure: { tag: "DuplicateName" },
+    })
   })
 
   it("holds the run for a deploy when a name was recorded under another kind", async () => {
@@ -262,7 +302,7 @@ describe("a step", () => {
   })
 
   it("holds the run when a record no longer decodes", async () => {
-    const code = { schema: Schema.String as Schema.Codec<any, any>, hang: true }
+    const code = { schema: Schema.String as Agent.JsonCodec<unknown>, hang: true }
     const agent = Agent.make("agent", io).handler((_input, run) =>
       Effect.gen(function* () {
         yield* run.step("value", code.schema, Effect.succeed("x"))
@@ -278,7 +318,9 @@ describe("a step", () => {
     world.crash()
     await go(world.recover())
     world.time.now += 10_000
-    expect(await answers(world.process())).toMatchObject([{ _tag: "BindingUnavailable", name: "value" }])
+    expect(await answers(world.process())).toMatchObject([
+      { _tag: "BindingUnavailable", name: "value" },
+    ])
   })
 
   it("settles ResultTooLarge when its result exceeds the limit", async () => {
@@ -293,15 +335,18 @@ describe("a step", () => {
     const world = makeWorld({ agents: [agent], limits: { stepResultBytes: 100 } })
     const { submissionId } = await accepted(world.admit("agent", ""))
     await drain(world)
-    expect(await outcomeOf(world, submissionId)).toMatchObject({ failure: { tag: "ResultTooLarge" } })
+    expect(await outcomeOf(world, submissionId)).toMatchObject({
+      failure: { tag: "ResultTooLarge" },
+    })
     expect(after).toBe(false)
   })
 
   it("settles RunTooLarge when the run records more than it may", async () => {
     const agent = Agent.make("agent", io).handler((_input, run) =>
       Effect.as(
-        Effect.forEach(Array.from({ length: 9 }, (_, index) => index), (index) =>
-          run.step(`step ${index}`, Schema.Number, Effect.succeed(index)),
+        Effect.forEach(
+          Array.from({ length: 9 }, (_, index) => index),
+          (index) => run.step(`step ${index}`, Schema.Number, Effect.succeed(index)),
         ),
         "done",
       ),
@@ -309,12 +354,16 @@ describe("a step", () => {
     const records = makeWorld({ agents: [agent], limits: { runRecords: 8 } })
     const first = await accepted(records.admit("agent", ""))
     await drain(records)
-    expect(await outcomeOf(records, first.submissionId)).toMatchObject({ failure: { tag: "RunTooLarge" } })
+    expect(await outcomeOf(records, first.submissionId)).toMatchObject({
+      failure: { tag: "RunTooLarge" },
+    })
     expect(await kinds(records)).toHaveLength(10)
     const bytes = makeWorld({ agents: [agent], limits: { runBytes: 40 } })
     const second = await accepted(bytes.admit("agent", ""))
     await drain(bytes)
-    expect(await outcomeOf(bytes, second.submissionId)).toMatchObject({ failure: { tag: "RunTooLarge" } })
+    expect(await outcomeOf(bytes, second.submissionId)).toMatchObject({
+      failure: { tag: "RunTooLarge" },
+    })
   })
 
   it("runs its finalizers at the end of an attempt, and lets them write nothing", async () => {
@@ -322,9 +371,11 @@ describe("a step", () => {
     const agent = Agent.make("agent", io).handler((_input, run) =>
       Effect.gen(function* () {
         yield* Effect.addFinalizer(() =>
-          run.progress("late", 1).pipe(
-            Effect.catchDefect((defect) => Effect.sync(() => seen.push((defect as Error).name))),
-          ),
+          run
+            .progress("late", 1)
+            .pipe(
+              Effect.catchDefect((defect) => Effect.sync(() => seen.push((defect as Error).name))),
+            ),
         )
         yield* run.step("fact", Schema.Number, Effect.succeed(1))
         return "unreachable in the first attempt"
@@ -333,7 +384,11 @@ describe("a step", () => {
     const world = makeWorld({ agents: [agent], limits: { attemptYieldMillis: 0 } })
     await accepted(world.admit("agent", ""))
     expect(await tags(world.process())).toEqual(["Yielded"])
-    await until("the finalizer ran", () => seen, ({ length }) => length === 1)
+    await until(
+      "the finalizer ran",
+      () => seen,
+      ({ length }) => length === 1,
+    )
     expect(seen).toEqual(["Superseded"])
     expect(await kinds(world)).toEqual(["InputApplied", "StepCompleted fact"])
   })
@@ -360,7 +415,11 @@ describe("the end of an attempt", () => {
     const world = makeWorld({ agents: [agent], limits: { attemptYieldMillis: 0 } })
     await accepted(world.admit("agent", ""))
     expect(await tags(world.process())).toEqual(["Yielded"])
-    await until("the handler is gone", () => fiber.current?.pollUnsafe(), (exit) => exit !== undefined)
+    await until(
+      "the handler is gone",
+      () => fiber.current?.pollUnsafe(),
+      (exit) => exit !== undefined,
+    )
     expect(caught).toBe(0)
   })
 
@@ -370,8 +429,16 @@ describe("the end of an attempt", () => {
       agents: [
         Agent.make("agent", io).handler((_input, run) =>
           Effect.gen(function* () {
-            yield* run.step("one", Schema.Number, Effect.sync(() => (world.time.now += 999)))
-            yield* run.step("two", Schema.Number, Effect.sync(() => (world.time.now += 1)))
+            yield* run.step(
+              "one",
+              Schema.Number,
+              Effect.sync(() => (world.time.now += 999)),
+            )
+            yield* run.step(
+              "two",
+              Schema.Number,
+              Effect.sync(() => (world.time.now += 1)),
+            )
             yield* run.step("three", Schema.Number, Effect.succeed(3))
             return `attempt ${run.info.attempt}`
           }),
@@ -388,7 +455,10 @@ describe("the end of an attempt", () => {
 
   it("comes at the ceiling even if no fact is reached, and is counted until AttemptsExhausted", async () => {
     const agent = Agent.make("agent", io).handler(() => Effect.never)
-    const world = makeWorld({ agents: [agent], limits: { attemptCeilingMillis: 2, attemptsExhausted: 3 } })
+    const world = makeWorld({
+      agents: [agent],
+      limits: { attemptCeilingMillis: 2, attemptsExhausted: 3 },
+    })
     const { submissionId } = await accepted(world.admit("agent", ""))
     expect(await tags(world.process())).toEqual(["Yielded"])
     expect(await tags(world.process())).toEqual(["Yielded"])
@@ -412,7 +482,10 @@ describe("the end of an attempt", () => {
     const world = makeWorld({ agents: [agent], limits: { attemptsExhausted: 2 } })
     const { submissionId } = await accepted(world.admit("agent", ""))
     await drain(world)
-    expect(await outcomeOf(world, submissionId)).toMatchObject({ outcome: "completed", attempts: 9 })
+    expect(await outcomeOf(world, submissionId)).toMatchObject({
+      outcome: "completed",
+      attempts: 9,
+    })
   })
 
   it("keeps the time a run has left in its own info", async () => {

@@ -39,7 +39,11 @@ describe("a turn", () => {
     expect(reply.report).toMatchObject({ dueAt: 0, head: { state: "running", attempted: true } })
     expect(world.reports).toEqual([])
     gated.open("a")
-    await until("the report", () => world.reports, ({ length }) => length === 1)
+    await until(
+      "the report",
+      () => world.reports,
+      ({ length }) => length === 1,
+    )
     expect(world.reports[0]).toMatchObject({ nonterminal: 0, tailSequence: 2 })
     expect(world.reports[0]?.head).toBeUndefined()
     expect(world.reports[0]?.revision).toBeGreaterThan(reply.report.revision)
@@ -59,7 +63,11 @@ describe("a turn", () => {
     const { submissionId } = await accepted(world.admit("gated", "a"))
     await go(world.process({ attentionMillis: 5 }))
     gated.open("a")
-    await until("the attempt has ended", () => world.thread().isRunning(), (running) => !running)
+    await until(
+      "the attempt has ended",
+      () => world.thread().isRunning(),
+      (running) => !running,
+    )
     expect(await go(world.status(submissionId))).toMatchObject({ state: "settled" })
   })
 
@@ -69,7 +77,11 @@ describe("a turn", () => {
     const { submissionId } = await accepted(world.admit("gated", "a"))
     await go(world.process({ attentionMillis: 5 }))
     const both = Promise.all([answers(world.process()), answers(world.process())])
-    await until("the run has started", () => gated.started, ({ length }) => length === 1)
+    await until(
+      "the run has started",
+      () => gated.started,
+      ({ length }) => length === 1,
+    )
     gated.open("a")
     const settled = { _tag: "Settled", submissionId, outcome: "completed" }
     expect(await both).toEqual([[settled], [settled]])
@@ -97,7 +109,11 @@ describe("a turn", () => {
     await accepted(world.admit("gated", "fast b"))
     await go(world.process({ attentionMillis: 5 }))
     gated.open("a")
-    await until("the report", () => world.reports, ({ length }) => length === 1)
+    await until(
+      "the report",
+      () => world.reports,
+      ({ length }) => length === 1,
+    )
     expect(world.reports[0]).toMatchObject({ nonterminal: 1, dueAt: 0, head: { sequence: 2 } })
     expect(gated.started).toEqual(["a"])
   })
@@ -184,7 +200,7 @@ describe("a turn", () => {
     const agent = Agent.make("priced", { ...io, output: Schema.Number }).handler(() =>
       Effect.map(Prices, ({ of }) => of),
     )
-    const world = makeWorld({ agents: [agent], services })
+    const world = makeWorld({ agents: [agent as Agent.AgentLive<never>], services })
     const { submissionId } = await accepted(world.admit("priced", ""))
     expect(await go(Effect.flip(world.process()))).toMatchObject({
       _tag: "Unavailable",
@@ -270,10 +286,9 @@ describe("a handler that", () => {
   })
 
   it("gets an input that does not decode settles InputInvalid", async () => {
-    const { settlement } = await settle(
-      Agent.make("agent", io).handler(Effect.succeed),
-      { not: "text" },
-    )
+    const { settlement } = await settle(Agent.make("agent", io).handler(Effect.succeed), {
+      not: "text",
+    })
     expect(settlement?.failure).toMatchObject({ tag: "InputInvalid" })
   })
 
@@ -292,14 +307,21 @@ describe("a handler that", () => {
   it("declares a retry of the whole run gets it, with its recorded steps kept", async () => {
     let bodies = 0
     const { settlement } = await settle(
-      Agent.make("agent", { ...io, error: Refused, retry: { times: 2, delay: "10 millis" } }).handler(
-        (_input, run) =>
-          Effect.gen(function* () {
-            yield* run.step("once", Schema.Number, Effect.sync(() => ++bodies))
-            return run.info.attempt < 3
-              ? yield* Effect.fail(new Refused({ limit: run.info.attempt }))
-              : `attempt ${run.info.attempt}`
-          }),
+      Agent.make("agent", {
+        ...io,
+        error: Refused,
+        retry: { times: 2, delay: "10 millis" },
+      }).handler((_input, run) =>
+        Effect.gen(function* () {
+          yield* run.step(
+            "once",
+            Schema.Number,
+            Effect.sync(() => ++bodies),
+          )
+          return run.info.attempt < 3
+            ? yield* Effect.fail(new Refused({ limit: run.info.attempt }))
+            : `attempt ${run.info.attempt}`
+        }),
       ),
     )
     expect(settlement).toMatchObject({ outcome: "completed", output: "attempt 3", attempts: 3 })
