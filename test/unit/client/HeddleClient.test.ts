@@ -130,6 +130,21 @@ describe("the client over HTTPS", () => {
     }),
   )
 
+  it.effect("observes from where its reader is, and shows nothing before that", () =>
+    Effect.gen(function* () {
+      const observe = Stream.fromIterable([opened, recorded(4), recorded(5)])
+      const world = yield* makeHttpWorld({ answers: { observe } })
+      const client = yield* connect(world)
+      const first = yield* client.observe({ ...place, after: 4 }).pipe(
+        Stream.filter((frame) => frame._tag === "Record"),
+        Stream.take(1),
+        Stream.runCollect,
+      )
+      expect(first).toEqual([recorded(5)])
+      expect(world.objects.calls[0]).toMatchObject({ operation: "observe", payload: { after: 4 } })
+    }),
+  )
+
   it.effect("asks for its token at each call", () =>
     Effect.gen(function* () {
       const world = yield* makeHttpWorld()
