@@ -50,7 +50,10 @@ const unchangedTurn = (lane: Lane, moment: Moment): Lane => {
     unchanged >= limits.unchangedBeforeStall && lane.report?.codeVersion === moment.codeVersion // N2
   if (!stalls) return { ...lane, marks: { ...lane.marks, unchanged, backoffUntilAt } }
   const count = (lane.marks.stalls ?? 0) + 1
-  const wait = delayMillis({ baseMillis: limits.stallMillis, maxMillis: limits.stallMaxMillis }, count)
+  const wait = delayMillis(
+    { baseMillis: limits.stallMillis, maxMillis: limits.stallMaxMillis },
+    count,
+  )
   return {
     ...lane,
     marks: { ...withoutBackoff(lane.marks), stalls: count, stalledUntilAt: now + wait },
@@ -120,11 +123,8 @@ const boundLane = (
 }
 
 /** Whether a missing binding is worth an Error line: the first time and every 15 minutes. */
-export const bindingLogDue = (
-  known: Marks["binding"],
-  now: number,
-  limits: Limits,
-): boolean => known === undefined || now - known.reportedAt >= limits.bindingReportMillis
+export const bindingLogDue = (known: Marks["binding"], now: number, limits: Limits): boolean =>
+  known === undefined || now - known.reportedAt >= limits.bindingReportMillis
 
 /** The lane after an answered `recover`, its report already taken in. */
 export const afterRecovery = (before: Lane, lane: Lane, moment: Moment): Lane =>

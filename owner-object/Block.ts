@@ -7,10 +7,14 @@
  * Invariants
  * - B1 One function writes lane rows, and in the same block it lowers the alarm.
  * - B2 Finishes that wait are taken into the next block, before anything else in it.
- * - B3 A block that fails ends the life; the next event starts again from the rows.
- * - B4 A report of another database, which no fence made the truth, leaves the lane enrolled.
+ * - B3 A report of another database, which no fence made the truth, leaves the lane enrolled.
  */
-import { type Generation, incarnationOf, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
+import {
+  type Generation,
+  incarnationOf,
+  makeGeneration,
+  type ThreadId,
+} from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
@@ -135,7 +139,7 @@ export const acceptReport = (
   const foreign =
     !options.fenced && stored !== undefined && stored.born !== "" && stored.born !== report.born
   if (foreign) {
-    return { lane: { ...lane, enrolled: lane.enrolled ?? nextGeneration(block) }, counted: false } // B4
+    return { lane: { ...lane, enrolled: lane.enrolled ?? nextGeneration(block) }, counted: false } // B3
   }
   if (!options.fenced && stored !== undefined && report.revision < stored.revision) {
     return { lane, counted: true }

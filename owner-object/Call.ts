@@ -18,9 +18,9 @@ export const within = <A, E>(
 ): Effect.Effect<A, E | Unavailable> =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkDetach(Effect.interruptible(call), { startImmediately: true })
-    const exit = yield* Effect.interruptible(
-      Effect.timeoutOption(Fiber.await(fiber), millis),
-    ).pipe(Effect.onInterrupt(() => Effect.sync(() => fiber.interruptUnsafe())))
+    const exit = yield* Effect.interruptible(Effect.timeoutOption(Fiber.await(fiber), millis)).pipe(
+      Effect.onInterrupt(() => Effect.sync(() => fiber.interruptUnsafe())),
+    )
     if (Option.isNone(exit)) {
       fiber.interruptUnsafe()
       return yield* noAnswer

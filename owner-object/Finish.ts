@@ -20,10 +20,7 @@ export const clears = (
 ): boolean => overlap.cleanAtFirst && overlap.allAnswered && enrolled === overlap.newest // E1, E3
 
 /** Whether the lane's row may go with the overlap that made it. Pure. */
-export const vanishes = (
-  overlap: Pick<Overlap, "madeRow" | "allRefused">,
-  lane: Lane,
-): boolean =>
+export const vanishes = (overlap: Pick<Overlap, "madeRow" | "allRefused">, lane: Lane): boolean =>
   overlap.madeRow &&
   overlap.allRefused &&
   lane.enrolled === undefined &&

@@ -134,7 +134,12 @@ export interface Due {
 /** The due lanes of one kind with the smallest tickets, in their order. */
 export const dueLanes = (
   sql: Sql,
-  query: { readonly work: Work; readonly slow: boolean; readonly now: number; readonly limit: number },
+  query: {
+    readonly work: Work
+    readonly slow: boolean
+    readonly now: number
+    readonly limit: number
+  },
 ): ReadonlyArray<Due> =>
   sql
     .all<{ thread_id: string; next_at: number }>(

@@ -13,7 +13,7 @@ import type { Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
-import { latestTicketUpTo } from "./LaneTable.ts"
+import { earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
 import { storedVersion } from "./Tables.ts"
 import type { CallKind } from "./Lane.ts"
@@ -99,7 +99,7 @@ export const beginLife = (host: ObjectHost, ownerId: OwnerId, armedAt: number | 
     counter: 0,
     lastTicket: version === 0 ? 0 : latestTicketUpTo(sql, host.now()),
     armedAt: armedAt ?? undefined,
-    quiet: false,
+    quiet: version === 0 || earliestTicket(sql, true) === undefined,
     overlaps: new Map(),
     ended: [],
     finishScheduled: false,

@@ -1,7 +1,7 @@
 /**
  * The maintenance row: the owner's own facts, one row, read once per life and kept as a copy.
  */
-import { MaintenancePassReport } from "../contracts/Maintenance.ts"
+import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { storedVersion } from "./Tables.ts"

@@ -5,6 +5,7 @@
  * - O1 A start that failed answers its event alone; the next event tries again.
  * - O2 Work of an ended life writes nothing into the next one.
  * - O3 Any request finds and repairs a missing or long overdue alarm; the start itself never does.
+ * - O4 A block that fails ends the life; the next event starts again from the rows.
  */
 import { Effect } from "effect"
 import type { RpcClient } from "effect/rpc"
@@ -90,7 +91,7 @@ export const started = (owner: Owner, ownerId: OwnerId): Effect.Effect<Life, Una
   })
 
 const failed = (owner: Owner, name: string, cause: unknown) => {
-  owner.life = undefined // B3 of Block: the next event starts again from the rows
+  owner.life = undefined // O4
   return Effect.logError(`storage failed in ${name}`, cause).pipe(
     Effect.andThen(Effect.fail(new StorageUnavailable({ operation: name }))),
   )

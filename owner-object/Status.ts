@@ -54,11 +54,7 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
 }
 
 /** A lane as its owner sees it. `now` tells which waits are still ahead. */
-export const laneStatus = (
-  threadId: ThreadId,
-  lane: Lane | undefined,
-  now: number,
-): LaneStatus => {
+export const laneStatus = (threadId: ThreadId, lane: Lane | undefined, now: number): LaneStatus => {
   const { report, marks } = lane ?? { report: undefined, marks: {} }
   const ahead = (at: number | undefined) => (at !== undefined && at > now ? at : undefined)
   return {
@@ -110,7 +106,10 @@ export const listThreads = (
   const limit = Math.max(1, Math.min(query.limit ?? limits.pageThreads, limits.pageThreads))
   const lanes = pageLanes(host.storage.sql, { after: query.after ?? "", limit: limit + 1 })
   const threads = lanes.slice(0, limit).map(summary)
-  return { threads, ...present("next", lanes.length > limit ? threads.at(-1)?.threadId : undefined) }
+  return {
+    threads,
+    ...present("next", lanes.length > limit ? threads.at(-1)?.threadId : undefined),
+  }
 }
 
 export const statusOfThread = (host: ObjectHost, life: Life, threadId: ThreadId): LaneStatus =>

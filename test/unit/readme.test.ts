@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
+import { join } from "node:path"
 import { describe, expect, it, vi } from "vitest"
 import { PlaceOrderLive } from "../../examples/00-order.ts"
 import { accepted, drain, go, makeWorld } from "./thread/harness.ts"
@@ -8,7 +8,7 @@ import { accepted, drain, go, makeWorld } from "./thread/harness.ts"
 vi.mock("cloudflare:workers", () => ({ DurableObject: Object, WorkerEntrypoint: Object }))
 
 const read = (path: string): string =>
-  readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), "utf8")
+  readFileSync(join(import.meta.dirname, "../..", path), "utf8")
 
 /** The code of a file as a user of the package would write it. */
 const asUsersWrite = (path: string): string =>

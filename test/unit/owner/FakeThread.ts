@@ -2,7 +2,13 @@
 import { Context, Effect, Layer, Scope } from "effect"
 import { callerMiddlewareLayer } from "../../../contracts/Authorization.ts"
 import { AgentNotRegistered, Unavailable } from "../../../contracts/Errors.ts"
-import { type AgentId, Generation, type OwnerId, type SubmissionId, type ThreadId } from "../../../contracts/Identifiers.ts"
+import type { Generation } from "../../../contracts/Identifiers.ts"
+import {
+  type AgentId,
+  type OwnerId,
+  type SubmissionId,
+  type ThreadId,
+} from "../../../contracts/Identifiers.ts"
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
 import type { Receipt } from "../../../contracts/Submission.ts"
 import { type HeadAnswer, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
@@ -110,8 +116,7 @@ export class FakeThread {
     const receipt: Receipt = {
       ownerId: payload.ownerId,
       threadId: this.threadId,
-      submissionId:
-        `01890000-0000-7000-8000-${String(++ids).padStart(12, "0")}` as SubmissionId,
+      submissionId: `01890000-0000-7000-8000-${String(++ids).padStart(12, "0")}` as SubmissionId,
       sequence: this.#sequence,
       acceptedAt: 0,
       duplicate: false,

@@ -4,7 +4,13 @@
  */
 import { Context, Effect, Scope } from "effect"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
-import { AgentId, IdempotencyKey, OwnerId, Principal, ThreadId } from "../../../contracts/Identifiers.ts"
+import {
+  AgentId,
+  IdempotencyKey,
+  OwnerId,
+  Principal,
+  ThreadId,
+} from "../../../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
 import { inMemoryTarget, type InMemoryHooks } from "../../../contracts/transport/InMemory.ts"
@@ -42,8 +48,8 @@ export interface WorldOptions {
   readonly hooks?: InMemoryHooks
   /** Asked before each use of the storage; throws to make it fail. */
   readonly storageFault?: (use: "transaction" | "commit" | "alarm") => void
-  /** Replaces the fake threads. */
-  readonly thread?: (threadId: ThreadId) => WireTarget
+  /** Replaces the fake threads; `owner` is the way to this owner. */
+  readonly thread?: (threadId: ThreadId, owner: WireTarget) => WireTarget
 }
 
 /** A storage that an abandoned object can no longer write or read: what a crash does. */
@@ -99,7 +105,11 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
   const threadTarget = (threadId: ThreadId): WireTarget => {
     let target = targets.get(threadId)
     if (target === undefined) {
-      target = options.thread?.(threadId) ?? fake(threadId).target()
+      target =
+        options.thread?.(
+          threadId,
+          inMemoryTarget(() => current.runtime),
+        ) ?? fake(threadId).target()
       targets.set(threadId, target)
     }
     return inMemoryTarget(target, options.hooks)
@@ -127,9 +137,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
         headers,
       }).pipe(Effect.provideContext(Context.make(Scope.Scope, Scope.makeUnsafe()))),
     )
-  const client = connect(
-    callerHeaders({ _tag: "Principal", principal: Principal.make("tester") }),
-  )
+  const client = connect(callerHeaders({ _tag: "Principal", principal: Principal.make("tester") }))
 
   let keys = 0
   const submit = (threadId: string, key?: string) =>
@@ -158,7 +166,9 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
     while (!done()) {
       if (Date.now() > until) {
         const lanes = storage.sql.all("SELECT * FROM lanes")
-        throw new Error(`not so: ${description}; alarm ${storage.alarmAt()}; ${JSON.stringify(lanes)}`)
+        throw new Error(
+          `not so: ${description}; alarm ${storage.alarmAt()}; ${JSON.stringify(lanes)}`,
+        )
       }
       if (!(await deliver())) await new Promise((resolve) => setImmediate(resolve))
     }

@@ -122,7 +122,8 @@ describe("a ticket", () => {
 
   it("serves whoever waits before a lane that comes back, however names rise", () => {
     let last = 0
-    const draw = () => (last = ticketOf({ need: dispatch(0), kept: undefined, now, lastTicket: last }))
+    const draw = () =>
+      (last = ticketOf({ need: dispatch(0), kept: undefined, now, lastTicket: last }))
     const waiting = new Map([["old", draw()]])
     for (let index = 0; index < 100; index++) {
       waiting.set(`newer-${String(index).padStart(3, "0")}`, draw())

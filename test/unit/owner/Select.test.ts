@@ -93,7 +93,9 @@ describe("selection", () => {
     const run = add("runs", { report: running() })
     add("waits", { report: ready() })
     expect(picked()).toEqual([])
-    inBlock((block) => writeLane(block, run, { ...run, report: ready({ revision: 2 }) }, { afterTurn: true }))
+    inBlock((block) =>
+      writeLane(block, run, { ...run, report: ready({ revision: 2 }) }, { afterTurn: true }),
+    )
     expect(picked()).toEqual(["waits"])
   })
 })

@@ -195,28 +195,31 @@ describe("a lost submission", () => {
 
 describe("storage that fails", () => {
   const uses = ["transaction", "commit"] as const
-  it.each(uses)("at the %s of any one block leaves an alarm, and the input settles once", async (failingUse) => {
-    for (let failing = 1; failing <= 12; failing++) {
-      let blocks = 0
-      const world = makeOwnerWorld({
-        storageFault: (use) => {
-          if (use === failingUse && ++blocks === failing) throw new Error("disk I/O error")
-        },
-      })
-      const first = await run(Effect.exit(world.submit("a", "k")))
-      if (Exit.isFailure(first)) {
-        expect(String(first.cause)).toContain("StorageUnavailable")
-        await run(world.submit("a", "k"))
+  it.each(uses)(
+    "at the %s of any one block leaves an alarm, and the input settles once",
+    async (failingUse) => {
+      for (let failing = 1; failing <= 12; failing++) {
+        let blocks = 0
+        const world = makeOwnerWorld({
+          storageFault: (use) => {
+            if (use === failingUse && ++blocks === failing) throw new Error("disk I/O error")
+          },
+        })
+        const first = await run(Effect.exit(world.submit("a", "k")))
+        if (Exit.isFailure(first)) {
+          expect(String(first.cause)).toContain("StorageUnavailable")
+          await run(world.submit("a", "k"))
+        }
+        await world.alarmsUntil(`settled, block ${failing} failing`, () => {
+          const owes = world.thread("a").queued > 0
+          if (owes) expect(world.storage.alarmAt() ?? "delivering").not.toBeUndefined()
+          return world.thread("a").settled.length === 1
+        })
+        await world.quiet()
+        expect(world.thread("a").settled).toEqual([1])
       }
-      await world.alarmsUntil(`settled, block ${failing} failing`, () => {
-        const owes = world.thread("a").queued > 0
-        if (owes) expect(world.storage.alarmAt() ?? "delivering").not.toBeUndefined()
-        return world.thread("a").settled.length === 1
-      })
-      await world.quiet()
-      expect(world.thread("a").settled).toEqual([1])
-    }
-  })
+    },
+  )
 
   it("at the start for ten times answers each event alone and heals", async () => {
     let failures = 0
@@ -269,16 +272,15 @@ describe("an alarm", () => {
   it("of a due lane is served while 64 clients submit without pause", async () => {
     const world = makeOwnerWorld()
     await run(world.submit("due"))
-    let stop = false
+    const served = () => world.thread("due").settled.length > 0
     const clients = Array.from({ length: 64 }, async (_, index) => {
-      while (!stop) {
+      while (!served()) {
         await run(Effect.exit(world.submit(`busy-${index}`)))
         await new Promise((resolve) => setImmediate(resolve))
       }
     })
     const started = Date.now()
-    await world.alarmsUntil("the due lane was served", () => world.thread("due").settled.length > 0)
-    stop = true
+    await world.alarmsUntil("the due lane was served", served)
     await Promise.all(clients)
     expect(Date.now() - started).toBeLessThan(1_000)
   })

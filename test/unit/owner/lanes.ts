@@ -10,7 +10,8 @@ export const now = 1_800_000_000_000
 export const threadId = "t" as ThreadId
 export const submissionId = "01890000-0000-7000-8000-000000000001" as SubmissionId
 
-export const generation = (counter: number): Generation => makeGeneration({ incarnation: 1, counter })
+export const generation = (counter: number): Generation =>
+  makeGeneration({ incarnation: 1, counter })
 
 export const reportOf = (fields: Partial<LaneReport> = {}): LaneReport => ({
   threadId,

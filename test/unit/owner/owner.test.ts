@@ -34,7 +34,9 @@ describe("an owner", () => {
 
   it("refuses another owner's name and callers without the right role", async () => {
     const world = makeOwnerWorld()
-    const other = await run(Effect.exit(world.client.maintenanceStatus({ ownerId: OwnerId.make("x") })))
+    const other = await run(
+      Effect.exit(world.client.maintenanceStatus({ ownerId: OwnerId.make("x") })),
+    )
     expect(Exit.isFailure(other) && String(other.cause)).toContain("IdentityMismatch")
     const thread = world.connect(
       callerHeaders({ _tag: "Thread", ownerId, threadId: ThreadId.make("a") }),

@@ -1,0 +1,100 @@
+/** One owner over real threads, all in Node: both objects as they are, on `node:sqlite`. */
+import { Context, Effect, Layer, Scope } from "effect"
+import { callerHeaders } from "../../../contracts/Authorization.ts"
+import type { SubmissionId } from "../../../contracts/Identifiers.ts"
+import { Principal, ThreadId } from "../../../contracts/Identifiers.ts"
+import { makeLimits } from "../../../contracts/Limits.ts"
+import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
+import { inMemoryTarget } from "../../../contracts/transport/InMemory.ts"
+import type { WireTarget } from "../../../contracts/transport/Wire.ts"
+import { makeWireClient } from "../../../contracts/transport/WireClient.ts"
+import { inert } from "../../../platform/Failpoint.ts"
+import { makeNodeHost, type NodeStorage, openNodeStorage } from "../../../platform/NodeStorage.ts"
+import type { ObjectStorage } from "../../../platform/ObjectStorage.ts"
+import type { AgentLive } from "../../../thread-actors/Agent.ts"
+import { agentsDigest } from "../../../thread-actors/AgentsDigest.ts"
+import { makeThread } from "../../../thread-actors/ThreadRuntime.ts"
+import { makeOwnerWorld, ownerId, type WorldOptions } from "../owner/OwnerWorld.ts"
+
+export interface LoomOptions extends WorldOptions {
+  readonly agents: ReadonlyArray<AgentLive<never>>
+  /** Told each commit of each object, by its name. */
+  readonly onCommit?: (object: string) => void
+  /** Whether the reports that threads push are lost. */
+  readonly losesReports?: boolean
+}
+
+const counting = (storage: ObjectStorage, onCommit: () => void): ObjectStorage => ({
+  ...storage,
+  transaction: (block) => {
+    const result = storage.transaction(block)
+    onCommit()
+    return result
+  },
+})
+
+export const makeLoom = (options: LoomOptions) => {
+  const databases = new Map<ThreadId, NodeStorage>()
+  const incarnations = new Map<ThreadId, WireTarget>()
+  const agents = new Map(options.agents.map((live) => [live.agent.name, live]))
+  const lost: WireTarget = { call: () => Promise.reject(new Error("Network connection lost.")) }
+
+  const incarnate = (threadId: ThreadId, owner: WireTarget): WireTarget => {
+    const database = databases.get(threadId) ?? openNodeStorage()
+    databases.set(threadId, database)
+    const storage = counting(database, () => options.onCommit?.(threadId))
+    return makeThread(makeNodeHost({ name: `${ownerId}/${threadId}`, storage }), {
+      agents,
+      services: Layer.empty,
+      limits: makeLimits({ attentionMillis: 20, ...options.limits }),
+      codeVersion: "v1",
+      agentsDigest: agentsDigest(agents),
+      owner: () => (options.losesReports === true ? lost : owner),
+      failpoints: inert,
+    })
+  }
+
+  let toOwner: WireTarget = lost
+  const world = makeOwnerWorld({
+    ...options,
+    storageFault: (use) => {
+      if (use === "commit") options.onCommit?.("owner")
+      options.storageFault?.(use)
+    },
+    thread: (threadId, owner) => {
+      toOwner = owner
+      incarnations.set(threadId, incarnate(threadId, owner))
+      return { call: (message, sink) => current(threadId).call(message, sink) }
+    },
+  })
+  const current = (threadId: ThreadId): WireTarget => {
+    const found = incarnations.get(threadId) ?? incarnate(threadId, toOwner)
+    incarnations.set(threadId, found)
+    return found
+  }
+
+  const reader = Effect.runSync(
+    makeWireClient(ThreadRpc, {
+      target: ({ threadId }: { readonly threadId: ThreadId }) =>
+        inMemoryTarget(() => current(threadId)),
+      headers: callerHeaders({ _tag: "Principal", principal: Principal.make("tester") }),
+    }).pipe(Effect.provideContext(Context.make(Scope.Scope, Scope.makeUnsafe()))),
+  )
+
+  const history = (threadId: string) =>
+    Effect.runPromise(reader.history({ ownerId, threadId: ThreadId.make(threadId) }))
+  const status = (threadId: string, submissionId: SubmissionId) =>
+    Effect.runPromise(reader.status({ ownerId, threadId: ThreadId.make(threadId), submissionId }))
+
+  return {
+    ...world,
+    history,
+    status,
+    /** The kinds of a thread's records in their order. */
+    kinds: async (threadId: string) => (await history(threadId)).records.map(({ kind }) => kind),
+    /** The thread's object dies; the next call reaches a new one on the same database. */
+    crashThread: (threadId: string) => {
+      incarnations.set(ThreadId.make(threadId), incarnate(ThreadId.make(threadId), toOwner))
+    },
+  }
+}
