@@ -44,6 +44,12 @@ export interface Admission {
   readonly delivery?: "queue" | "join"
   readonly title?: string
   readonly notBefore?: number
+  /** What a full owner answers to every key that was not accepted before. */
+  readonly replayOnly?: {
+    readonly limit: string
+    readonly actual: number
+    readonly maximum: number
+  }
 }
 
 /** An input as it would be stored; `digest` names the intent: the agent and the input. */
@@ -116,6 +122,7 @@ const limited = (
   content: Content,
 ): AdmissionLimitExceeded | AgentNotRegistered | StorageFull | undefined => {
   const { limits, options, host } = block.thread
+  if (admission.replayOnly !== undefined) return new AdmissionLimitExceeded(admission.replayOnly)
   if (!options.agents.has(admission.agent))
     return new AgentNotRegistered({ agent: admission.agent })
   const over = (limit: "inputBytes" | "queuedPerThread", actual: number) =>

@@ -92,6 +92,22 @@ describe("a loom", () => {
     expect(await loom.kinds("a")).toEqual(["InputApplied", "Settled"])
   })
 
+  it("refuses new input when its owner is full, and still answers a key it accepted", async () => {
+    const agent = waiting()
+    const loom = makeLoom({ agents: [agent.live], limits: { nonterminalPerOwner: 1 } })
+    const first = await go(loom.submit("a", "k"))
+    await loom.alarmsUntil("the body runs", () => agent.bodies() === 1)
+    expect(await go(Effect.flip(loom.submit("b")))).toMatchObject({
+      _tag: "AdmissionLimitExceeded",
+      limit: "nonterminalPerOwner",
+      maximum: 1,
+    })
+    expect(await go(loom.submit("a", "k", 1))).toEqual({ ...first, duplicate: true })
+    agent.end()
+    await loom.quiet()
+    expect(await go(loom.submit("b"))).toMatchObject({ sequence: 1 })
+  })
+
   it("has the push of a report bring the next input to run, long before the watch", async () => {
     const agent = waiting()
     const loom = makeLoom({ agents: [agent.live], limits: { watchMillis: 60_000 } })

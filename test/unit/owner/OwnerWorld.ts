@@ -140,12 +140,12 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
   const client = connect(callerHeaders({ _tag: "Principal", principal: Principal.make("tester") }))
 
   let keys = 0
-  const submit = (threadId: string, key?: string) =>
+  const submit = (threadId: string, key?: string, n?: number) =>
     client.submit({
       ownerId,
       threadId: ThreadId.make(threadId),
       agent,
-      input: { n: ++keys },
+      input: { n: n ?? ++keys },
       idempotencyKey: IdempotencyKey.make(key ?? `key-${keys}`),
     })
 
