@@ -36,6 +36,19 @@ export type Requirements<Registered extends ReadonlyArray<AgentLive<unknown>>> =
 /** The handlers' services, or how to make them from the Worker's environment. */
 export type Services<R> = Layer.Layer<R> | ((env: never) => Layer.Layer<R>)
 
+/** An object as a test's failpoints see it: enough to have it die there. */
+export interface ObjectUnderTest {
+  readonly kind: "owner" | "thread"
+  readonly state: {
+    readonly id: { readonly name?: string | undefined }
+    readonly storage: { readonly sync: () => Promise<void> }
+    readonly abort: (reason?: string) => void
+  }
+}
+
+/** The failpoints of one object; asked for once per life of it. */
+export type FailpointsOf = (object: ObjectUnderTest) => Failpoints
+
 interface Options<Registered> {
   /** Every agent of the deployment, each name once. */
   readonly agents: Registered
@@ -43,8 +56,8 @@ interface Options<Registered> {
   readonly limits?: Partial<Limits>
   /** The names of the two namespaces in the environment; `OWNERS` and `THREADS` by default. */
   readonly bindings?: { readonly owners?: string; readonly threads?: string }
-  /** For tests only: where the objects may be made to crash or wait. */
-  readonly testing?: { readonly failpoints: Failpoints }
+  /** For tests only: where the objects may be made to crash or wait; for all, or for each its own. */
+  readonly testing?: { readonly failpoints: Failpoints | FailpointsOf }
 }
 
 /** What a deployment is made of. `services` must bring all that the handlers require. */
@@ -124,6 +137,8 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   const agents = register(options.agents)
   const limits = makeLimits(options.limits)
   const failpoints = options.testing?.failpoints ?? inert
+  const failpointsOf = (object: ObjectUnderTest): Failpoints =>
+    typeof failpoints === "function" ? failpoints(object) : failpoints
   const digest = agentsDigest(agents)
   const given: Services<never> = options.services ?? Layer.empty
   const services = (env: unknown) => (typeof given === "function" ? given(env as never) : given)
@@ -132,7 +147,6 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   const threads = (env: unknown) => namespaceOf(env, names.threads)
   const shared = (env: unknown) => ({
     limits,
-    failpoints,
     agentsDigest: digest,
     codeVersion: codeVersionOf(env, digest),
   })
@@ -142,18 +156,20 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
     version: (env: unknown) => codeVersionOf(env, digest),
   }
   return {
-    OwnerObject: makeOwnerObject((env: unknown) => {
+    OwnerObject: makeOwnerObject((env: unknown, state) => {
       const namespace = threads(env)
       return {
         ...shared(env),
+        failpoints: failpointsOf({ kind: "owner", state }),
         thread: (ownerId: OwnerId, threadId: ThreadId) =>
           stubTarget(() => namespace.getByName(threadObjectName(ownerId, threadId))),
       }
     }),
-    ThreadActor: makeThreadActor((env: unknown) => {
+    ThreadActor: makeThreadActor((env: unknown, state) => {
       const namespace = owners(env)
       return {
         ...shared(env),
+        failpoints: failpointsOf({ kind: "thread", state }),
         agents,
         services: services(env),
         owner: (ownerId: OwnerId) => stubTarget(() => namespace.getByName(ownerId)),

@@ -6,6 +6,8 @@ declare namespace Cloudflare {
     ALARM_PROBE: DurableObjectNamespace<import("./alarm-probe.ts").AlarmProbe>
     EDGE_OWNER: DurableObjectNamespace<import("./edge-probe.ts").EdgeOwner>
     EDGE_THREAD: DurableObjectNamespace<import("./edge-probe.ts").EdgeThread>
+    LOOM_OWNERS: DurableObjectNamespace<import("./loom-worker.ts").LoomOwner>
+    LOOM_THREADS: DurableObjectNamespace<import("./loom-worker.ts").LoomThread>
     STORAGE_PROBE: DurableObjectNamespace<import("./storage-probe.ts").StorageProbe>
     TRANSPORT_PROBE: DurableObjectNamespace<import("./transport-probe.ts").TransportProbe>
   }

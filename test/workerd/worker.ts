@@ -1,6 +1,7 @@
 /** The test Worker: exports the Durable Object classes that the workerd tests drive. */
 export { AlarmProbe } from "./alarm-probe.ts"
 export { EdgeApi, EdgeOwner, EdgeThread } from "./edge-probe.ts"
+export { LoomApi, LoomOwner, LoomThread } from "./loom-worker.ts"
 export { StorageProbe } from "./storage-probe.ts"
 export { TransportProbe } from "./transport-probe.ts"
 

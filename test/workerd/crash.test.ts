@@ -1,0 +1,169 @@
+/**
+ * The crash matrix: an object dies once at every failpoint, before and after the block, in the real
+ * runtime. Nothing drives the work but the alarm, and the client's retry of a submit that was lost.
+ */
+import { evictDurableObject } from "cloudflare:test"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Receipt } from "../../contracts/Submission.ts"
+import { ownerFailpoints } from "../../owner-object/Owner.ts"
+import { threadFailpoints } from "../../thread-actors/ThreadFailpoints.ts"
+import { bodies } from "./loom-agents.ts"
+import { withoutGuest } from "./loom-control.ts"
+import { expectContiguous, type Loom, normalised, openLoom } from "./loom.ts"
+
+const key = "once"
+
+/** What is done, and how often each of its steps may have started when the thread never died. */
+interface Story {
+  readonly threadDies?: true
+  readonly tell: (loom: Loom) => Effect.Effect<Receipt, unknown>
+}
+
+const plain: Story = { tell: (loom) => loom.submit({ key }) }
+
+/** The thread's object is lost in the run, which then has to be recovered. */
+const lostRun: Story = {
+  threadDies: true,
+  tell: (loom) => {
+    loom.plan("thread", "step:after")
+    return loom.submit({ key })
+  },
+}
+
+/** The thread's object is lost in its first turn, which leaves its lane to be visited. */
+const lostTurn: Story = {
+  threadDies: true,
+  tell: (loom) => {
+    loom.plan("thread", "claim:after")
+    return loom.submit({ key })
+  },
+}
+
+/** The owner is lost in the middle of the submit: only a fenced visit clears that. */
+const lostSubmit: Story = {
+  tell: (loom) => {
+    loom.plan("owner", "body:after")
+    return loom.submit({ key })
+  },
+}
+
+/** The run goes on longer than its turn waits, so that its end is pushed. */
+const longRun: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    const receipt = yield* loom.submit({ key, input: { value: 1, gate: "way" } })
+    yield* loom.until("the owner knows that it runs", async () => {
+      const { rows } = await loom.rows()
+      return rows["maintenance"]?.[0]?.["running"] === 1
+    })
+    yield* loom.open("way")
+    return receipt
+  }),
+}
+
+/** The agent is gone when the submission's turn comes, and back a while later. */
+const goneAgent: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    const held = loom.plan("owner", "begin:before", "hold")
+    const receipt = yield* loom.submit({ key, agent: "guest", input: null })
+    yield* loom.until("the pass is held", () => held.reached)
+    withoutGuest.add(loom.ownerId)
+    yield* loom.killThread()
+    yield* loom.inOwner(() => held.release())
+    yield* loom.until("the lane waits for the agent", async () => {
+      const { rows } = await loom.rows()
+      return String(rows["lanes"]?.[0]?.["marks"]).includes("binding")
+    })
+    withoutGuest.delete(loom.ownerId)
+    yield* loom.killThread()
+    return receipt
+  }),
+}
+
+const stories: Record<string, Story> = {
+  "thread recover": lostRun,
+  "owner recover": lostRun,
+  "owner visit": lostTurn,
+  "thread fence": lostSubmit,
+  "thread report": longRun,
+  "owner binding": goneAgent,
+}
+
+const undisturbed = new Map<Story, ReadonlyArray<string>>()
+
+/** The journal of the same submission when nothing dies. */
+const journalOf = Effect.fnUntraced(function* (story: Story) {
+  const known = undisturbed.get(story)
+  if (known !== undefined) return known
+  const loom = yield* openLoom("quick")
+  const calm = story === goneAgent || story === longRun ? story : plain
+  yield* loom.settled(yield* calm.tell(loom))
+  const journal = normalised(yield* loom.history())
+  undisturbed.set(story, journal)
+  return journal
+})
+
+const expectOnce = Effect.fnUntraced(function* (loom: Loom, story: Story, receipt: Receipt) {
+  const settlement = yield* loom.settled(receipt)
+  expect(settlement).toMatchObject({ outcome: "completed", sequence: 1 })
+  yield* loom.quiet
+  const again = yield* loom.submit(
+    story === goneAgent
+      ? { key, agent: "guest", input: null }
+      : { key, input: story === longRun ? { value: 1, gate: "way" } : { value: 1 } },
+  )
+  expect(again).toEqual({ ...receipt, duplicate: true })
+  yield* loom.quiet
+  const records = yield* loom.history()
+  expectContiguous(records)
+  expect(normalised(records)).toEqual(yield* journalOf(story))
+})
+
+const objects = [
+  ...threadFailpoints.map((name) => ({ kind: "thread" as const, name })),
+  ...ownerFailpoints.map((name) => ({ kind: "owner" as const, name })),
+]
+
+const starts = (loom: Loom, step: string) => bodies.get(`${loom.ownerId}/a#1 ${step}`) ?? 0
+
+describe("a crash", () => {
+  for (const { kind, name } of objects) {
+    const story = stories[`${kind} ${name}`] ?? plain
+    for (const side of ["before", "after"]) {
+      it.live(`of the ${kind} at ${name}:${side} converges by the alarm alone`, () =>
+        Effect.gen(function* () {
+          const loom = yield* openLoom("quick")
+          const death = loom.plan(kind, `${name}:${side}`)
+          const receipt = yield* story.tell(loom)
+          yield* loom.until("the object died", () => death.reached)
+          yield* expectOnce(loom, story, receipt)
+          if (story === goneAgent) return
+          // A body runs again only if the object that ran it was lost.
+          const lost = kind === "thread" || story.threadDies === true
+          for (const step of ["first", "second"]) {
+            expect(starts(loom, step)).toBeGreaterThanOrEqual(1)
+            expect(starts(loom, step)).toBeLessThanOrEqual(lost ? 2 : 1)
+          }
+        }),
+      )
+    }
+  }
+})
+
+describe("a graceful eviction", () => {
+  for (const { kind, name } of objects) {
+    const story = stories[`${kind} ${name}`] ?? plain
+    it.live(`of the ${kind} behind ${name} changes nothing`, () =>
+      Effect.gen(function* () {
+        const loom = yield* openLoom("quick")
+        const noted = loom.plan(kind, `${name}:after`, "note")
+        const receipt = yield* story.tell(loom)
+        yield* loom.until("the block was written", () => noted.reached)
+        yield* Effect.promise(() =>
+          evictDurableObject(kind === "owner" ? loom.owner() : loom.thread("a")),
+        )
+        yield* expectOnce(loom, story, receipt)
+      }),
+    )
+  }
+})

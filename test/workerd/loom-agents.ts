@@ -1,0 +1,122 @@
+/**
+ * The agents of the loom, one for each way a run can go. How often a body started, and which gates
+ * are open, is kept in this module's memory: it is known across the deaths of objects.
+ */
+import { Effect, Option, Schema } from "effect"
+import { Agent } from "../../heddle.ts"
+import { countIn } from "./loom-control.ts"
+
+/** How often each body has started: `owner/thread#sequence step`. */
+export const bodies = new Map<string, number>()
+
+interface Gate {
+  open: boolean
+  readonly waiting: Array<() => void>
+}
+
+const gates = new Map<string, Gate>()
+
+const gateOf = (name: string): Gate => {
+  const found = gates.get(name)
+  if (found !== undefined) return found
+  const made: Gate = { open: false, waiting: [] }
+  gates.set(name, made)
+  return made
+}
+
+/** Opens a gate (`owner/name`); to be called inside an object that waits at it. */
+export const openGate = (name: string): void => {
+  const gate = gateOf(name)
+  gate.open = true
+  for (const pass of gate.waiting.splice(0)) pass()
+}
+
+const passing = (name: string): Effect.Effect<number> =>
+  Effect.promise(async () => {
+    const gate = gateOf(name)
+    if (!gate.open) await new Promise<void>((resolve) => gate.waiting.push(resolve))
+    return 0
+  })
+
+type Info = Agent.RunInfo
+
+const counted = <A>(info: Info, name: string, body: Effect.Effect<A>): Effect.Effect<A> =>
+  Effect.suspend(() => {
+    countIn(bodies, `${info.ownerId}/${info.threadId}#${info.sequence} ${name}`)
+    return body
+  })
+
+/** Does nothing at all. */
+const noop = Agent.make("noop", { input: Schema.Json, output: Schema.Null }).handler(() =>
+  Effect.succeed(null),
+)
+
+/** Uses everything a run can record; waits at a gate if it is given one. */
+const weave = Agent.make("weave", {
+  input: Schema.Struct({ value: Schema.Number, gate: Schema.optionalKey(Schema.String) }),
+  output: Schema.Struct({ first: Schema.Number, second: Schema.Number, total: Schema.Number }),
+  state: Schema.Number,
+}).handler(
+  Effect.fnUntraced(function* ({ gate, value }, run) {
+    yield* run.progress("begun", { value })
+    const first = yield* run.step(
+      "first",
+      Schema.Number,
+      counted(run.info, "first", Effect.succeed(value + 1)),
+    )
+    if (gate !== undefined)
+      yield* run.step("gate", Schema.Number, counted(run.info, "gate", passing(`${run.info.ownerId}/${gate}`)))
+    const total = yield* run.state.update(
+      "total",
+      (state) => Option.getOrElse(state, () => 0) + first,
+    )
+    const second = yield* run.step(
+      "second",
+      Schema.Number,
+      counted(run.info, "second", Effect.succeed(first * 2)),
+    )
+    return { first, second, total }
+  }),
+)
+
+/** Waits for ever, outside of any step. */
+const hang = Agent.make("hang", { input: Schema.Json, output: Schema.Null }).handler((_, run) =>
+  counted(run.info, "hang", Effect.never),
+)
+
+class Declined extends Schema.TaggedError<Declined>()("Declined", { why: Schema.String }) {}
+
+const fails = Agent.make("fails", {
+  input: Schema.Json,
+  output: Schema.Null,
+  error: Declined,
+}).handler(() => Effect.fail(new Declined({ why: "no such order" })))
+
+const throws = Agent.make("throws", { input: Schema.Json, output: Schema.Null }).handler(
+  (): Effect.Effect<null> => {
+    throw new Error("a secret of the handler")
+  },
+)
+
+const dies = Agent.make("dies", { input: Schema.Json, output: Schema.Null }).handler(() =>
+  Effect.die(new Error("a secret of the handler")),
+)
+
+const badOutput = Agent.make("bad-output", {
+  input: Schema.Json,
+  output: Schema.Struct({ count: Schema.Number }),
+}).handler(() => Effect.succeed({ count: "many" } as unknown as { count: number }))
+
+const bigStep = Agent.make("big-step", { input: Schema.Json, output: Schema.String }).handler(
+  (_, run) => run.step("big", Schema.String, Effect.succeed("x".repeat(10_000))),
+)
+
+const guest = Agent.make("guest", { input: Schema.Json, output: Schema.Null }).handler(() =>
+  Effect.succeed(null),
+)
+
+/** The agents that every deployment of the loom has. */
+export const agents = [noop, weave, hang, fails, throws, dies, badOutput, bigStep] as const
+
+/** The agent that a deployment may lack. */
+export const agentsWithGuest = [...agents, guest] as const

@@ -1,0 +1,79 @@
+/**
+ * What a test may do to the objects of the loom: have one die or wait at a failpoint, take an agent
+ * out of the deployment, have a start fail. Tests and objects share this module's memory, which
+ * outlives an object.
+ *
+ * A promise that an object waits for is made in that object, and must be resolved in it, too.
+ */
+import { Effect } from "effect"
+import type { FailpointsOf, ObjectUnderTest } from "../../heddle.ts"
+
+type Kind = ObjectUnderTest["kind"]
+
+/** One thing to happen, once, where an object of this owner reaches a point (`name:before|after`). */
+export interface Plan {
+  readonly kind: Kind
+  readonly ownerId: string
+  readonly point: string
+  readonly action: "die" | "hold" | "note"
+  /** Whether it has happened. */
+  reached: boolean
+  /** Lets an object go on that is held; to be called inside it. */
+  release: () => void
+}
+
+const plans: Array<Plan> = []
+
+/** Owners whose threads do not know the agent `guest`, from their next life on. */
+export const withoutGuest = new Set<string>()
+
+/** Owners whose database cannot be read, and owners whose agents' services do not start. */
+export const brokenStorage = new Set<string>()
+export const brokenServices = new Set<string>()
+
+/** How often a start was refused by one of the two. */
+export const refusedStarts = new Map<string, number>()
+
+export const countIn = (counts: Map<string, number>, key: string): void =>
+  void counts.set(key, (counts.get(key) ?? 0) + 1)
+
+export const plan = (wanted: Pick<Plan, "kind" | "ownerId" | "point" | "action">): Plan => {
+  const made: Plan = { ...wanted, reached: false, release: () => undefined }
+  plans.push(made)
+  return made
+}
+
+/** The owner of an object by the object's name. */
+export const ownerOfName = (name: string | undefined): string => name?.split("/")[0] ?? ""
+
+const happen = async (due: Plan, { state }: ObjectUnderTest): Promise<void> => {
+  if (due.action === "note") {
+    due.reached = true
+    return
+  }
+  if (due.action === "hold") {
+    const held = new Promise<void>((resolve) => (due.release = resolve))
+    due.reached = true
+    return held
+  }
+  // What comes after a block is after its commit: a death in the same turn would undo it.
+  if (due.point.endsWith(":after")) await state.storage.sync()
+  due.reached = true
+  state.abort("the test has the object die here")
+  return new Promise<void>(() => undefined)
+}
+
+/** The failpoints of one object of the loom. */
+export const failpointsOf: FailpointsOf = (object) => {
+  const ownerId = ownerOfName(object.state.id.name)
+  return {
+    reach: (point) =>
+      Effect.suspend(() => {
+        const at = plans.findIndex(
+          (one) => one.kind === object.kind && one.ownerId === ownerId && one.point === point,
+        )
+        const [due] = at < 0 ? [] : plans.splice(at, 1)
+        return due === undefined ? Effect.void : Effect.promise(() => happen(due, object))
+      }),
+  }
+}

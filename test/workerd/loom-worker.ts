@@ -1,0 +1,131 @@
+/**
+ * The loom in the real runtime: the classes that `Heddle.make` gives, chosen by the owner's name.
+ *
+ * An owner is called `profile.something`: `plain` has the documented limits, `quick` has the same
+ * with short waits and small results, `metered` is plain and counted, `full` has a database that is
+ * full once a thread holds anything. A deployment without the agent `guest` can take over in between.
+ */
+import { DurableObject } from "cloudflare:workers"
+import { Effect, Layer } from "effect"
+import { Heddle, type Limits } from "../../heddle.ts"
+import type { WireExit, WireMessage, WireSink } from "../../contracts/transport/index.ts"
+import { agents, agentsWithGuest } from "./loom-agents.ts"
+import {
+  brokenServices,
+  brokenStorage,
+  countIn,
+  failpointsOf,
+  ownerOfName,
+  refusedStarts,
+  withoutGuest,
+} from "./loom-control.ts"
+import { attachMeter, orderOf } from "./loom-meter.ts"
+
+const quick: Partial<Limits> = {
+  stepResultBytes: 4_096,
+  coverMillis: 50,
+  passRetryMillis: 20,
+  alarmFallbackMillis: 50,
+  dispatchGraceMillis: 1_000,
+  attentionMillis: 30,
+  laneBackoffMillis: 2,
+  laneBackoffMaxMillis: 20,
+  transportBackoffMaxMillis: 20,
+  lostBackoffMillis: 5,
+  lostBackoffMaxMillis: 20,
+  bindingWaitMillis: 20,
+  bindingWaitMaxMillis: 40,
+  // Long enough that a push comes first, short enough to wait for when a push is lost.
+  watchMillis: 400,
+  watchMaxMillis: 400,
+}
+
+const profiles = {
+  plain: {},
+  metered: {},
+  quick,
+  full: { ...quick, databaseBytes: 60_000 },
+} satisfies Record<string, Partial<Limits>>
+
+export type Profile = keyof typeof profiles
+
+const profileOf = (ownerId: string): Profile => (ownerId.split(".")[0] ?? "plain") as Profile
+
+/** The services of the agents: none, but they can fail to start. */
+const services = (ownerId: string) =>
+  Layer.effectDiscard(
+    Effect.suspend(() => {
+      if (!brokenServices.has(ownerId)) return Effect.void
+      countIn(refusedStarts, ownerId)
+      return Effect.die(new Error("the services do not start"))
+    }),
+  )
+
+const deploymentOf = (ownerId: string) => {
+  const options = {
+    limits: profiles[profileOf(ownerId)],
+    bindings: { owners: "LOOM_OWNERS", threads: "LOOM_THREADS" },
+    testing: { failpoints: failpointsOf },
+    services: services(ownerId),
+  }
+  return withoutGuest.has(ownerId)
+    ? Heddle.make({ ...options, agents })
+    : Heddle.make({ ...options, agents: agentsWithGuest })
+}
+
+/** Has every statement fail while the owner's storage is said to be broken. */
+const attachFault = (ownerId: string, { storage: { sql } }: DurableObjectState): void => {
+  const exec = sql.exec.bind(sql)
+  Object.defineProperty(sql, "exec", {
+    value: (...given: Parameters<typeof exec>) => {
+      if (!brokenStorage.has(ownerId)) return exec(...given)
+      countIn(refusedStarts, ownerId)
+      throw new Error("disk I/O error")
+    },
+  })
+  faulty.add(sql)
+}
+const faulty = new Set<object>()
+
+export class LoomOwner extends DurableObject<Cloudflare.Env> {
+  readonly #inner
+  readonly #name = this.ctx.id.name ?? ""
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env)
+    if (profileOf(this.#name) === "metered") attachMeter("owner", ctx)
+    else attachFault(this.#name, ctx)
+    this.#inner = new (deploymentOf(this.#name).OwnerObject)(ctx, env)
+  }
+
+  async call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
+    const exit = await this.#inner.call(message, sink)
+    orderOf(this.#name).push("owner reply")
+    return exit
+  }
+
+  override async alarm(): Promise<void> {
+    await this.#inner.alarm()
+  }
+}
+
+export class LoomThread extends DurableObject<Cloudflare.Env> {
+  readonly #inner
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env)
+    const ownerId = ownerOfName(ctx.id.name)
+    if (profileOf(ownerId) === "metered") attachMeter("thread", ctx)
+    this.#inner = new (deploymentOf(ownerId).ThreadActor)(ctx, env)
+  }
+
+  call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
+    return this.#inner.call(message, sink)
+  }
+}
+
+/** The public edge: its objects are those above. */
+export class LoomApi extends Heddle.make({
+  agents,
+  bindings: { owners: "LOOM_OWNERS", threads: "LOOM_THREADS" },
+}).Entrypoint {}
