@@ -5,8 +5,7 @@ import { Agent } from "../heddle.ts"
 const Order = Schema.Struct({ sku: Schema.String, quantity: Schema.Int })
 const Placed = Schema.Struct({ reservation: Schema.String, ordersSoFar: Schema.Int })
 
-const reserve = (order: typeof Order.Type) =>
-  Effect.sync(() => `${order.quantity} × ${order.sku}`) // your call to the stock goes here
+const reserve = (order: typeof Order.Type) => Effect.sync(() => `${order.quantity} × ${order.sku}`) // your call to the stock goes here
 
 export const PlaceOrder = Agent.make("place-order", {
   input: Order,

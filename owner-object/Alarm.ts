@@ -5,6 +5,7 @@
  * - A1 It never returns, and never fails, with work owed and nothing armed: whoever skips the work
  *   arms first.
  * - A2 A second delivery while a pass runs joins that pass.
+ * - A3 A pass that hangs beyond its ceiling is no pass: its life is dropped, and the rows decide.
  */
 import { Effect } from "effect"
 import { jitteredMillis } from "../contracts/Backoff.ts"
@@ -43,7 +44,8 @@ const armThenJoin = (owner: Owner, life: Life) =>
         block.now,
       ),
     ) // A1
-    if (life.pass !== undefined) yield* nextPassEnd(life) // A2
+    const { passCeilingMillis } = owner.limits
+    if (life.pass !== undefined) yield* Effect.timeoutOption(nextPassEnd(life), passCeilingMillis) // A2
   })
 
 /** A failed event commits a jittered retry in the life that follows. */
@@ -58,10 +60,29 @@ const armAfterFailure = (owner: Owner, ownerId: OwnerId) =>
     ) // A1
   })
 
+/** Whether the pass should have ended by itself: its event was cut off, or its promise hangs. */
+const hangs = (owner: Owner, life: Life): boolean => {
+  const { passCeilingMillis, closeMillis } = owner.limits
+  return (
+    life.pass !== undefined &&
+    owner.host.now() > life.pass.startedAt + passCeilingMillis + closeMillis
+  )
+}
+
+/** The present life, without a pass that hangs. // A3 */
+const aliveLife = (owner: Owner, ownerId: OwnerId) =>
+  Effect.gen(function* () {
+    const life = yield* started(owner, ownerId)
+    if (!hangs(owner, life)) return life
+    yield* Effect.logError("a maintenance pass hung beyond its ceiling")
+    owner.life = undefined
+    return yield* started(owner, ownerId)
+  })
+
 /** One alarm delivery. Fails only when the storage does; its caller then arms the fallback. */
 export const deliverAlarm = (owner: Owner, ownerId: OwnerId) =>
   Effect.gen(function* () {
-    const life = yield* started(owner, ownerId)
+    const life = yield* aliveLife(owner, ownerId)
     if (life.pass !== undefined) return yield* armThenJoin(owner, life)
     life.armedAt = undefined
     yield* runPass(owner, life)

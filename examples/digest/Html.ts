@@ -4,8 +4,6 @@
  * No HTML parser: fragments are often unbalanced here (Markdown cuts them at blank lines). Every
  * repetition in a pattern is bounded or stops at the next `<`, so a hostile text costs linear time.
  */
-import type { Heading } from "./Structure.ts"
-
 const heading = /<h([1-6])(?:\s[^<>]{0,500})?>([\s\S]{0,400}?)<\/h\1\s*>/gi
 const anchor = /<a\s[^<>]{0,500}?href\s{0,8}=\s{0,8}(?:"([^"<>]{0,2000})"|'([^'<>]{0,2000})')/gi
 const tag = /<[^<>]{0,1000}>/g
@@ -23,7 +21,7 @@ const decoded = (text: string): string =>
   text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => entities[entity] ?? entity)
 
 /** The headings written as `<h1>` to `<h6>`, without the tags inside them. */
-export const htmlHeadings = (html: string): ReadonlyArray<Heading> =>
+export const htmlHeadings = (html: string): ReadonlyArray<{ depth: number; text: string }> =>
   [...html.matchAll(heading)].map(([, depth, inner]) => ({
     depth: Number(depth),
     text: decoded((inner ?? "").replace(tag, " "))

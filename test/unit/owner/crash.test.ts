@@ -285,6 +285,24 @@ describe("an alarm", () => {
     expect(Date.now() - started).toBeLessThan(1_000)
   })
 
+  it("outlives a pass that hangs beyond its ceiling", async () => {
+    const world = makeOwnerWorld({
+      limits: { passCeilingMillis: 60, closeMillis: 5, alarmFallbackMillis: 20 },
+    })
+    await run(world.submit("a"))
+    let hung = 0
+    world.setFailpoints({
+      reach: (point) => (point === "begin:before" && hung++ === 0 ? Effect.never : Effect.void),
+    })
+    await world.alarmsUntil("the alarm is due", () => (world.storage.alarmAt() ?? 0) <= Date.now())
+    world.storage.alarm.delete()
+    void world.runtime().alarm()
+    await world.alarmsUntil("the pass hangs", () => hung === 1)
+    world.storage.alarm.set(Date.now())
+    await world.quiet()
+    expect(world.thread("a").settled).toEqual([1])
+  })
+
   it("that is delivered twice runs one pass and leaves nothing unarmed", async () => {
     const world = makeOwnerWorld()
     const turn = gate()
