@@ -53,7 +53,7 @@ interface Ending {
 /** The next claim of the same block, if the driving call still has room for it. */
 const mayContinue = (thread: Thread, now: number): boolean => {
   const { turn } = thread
-  return turn !== undefined && turn.headsLeft > 1 && now < turn.sliceEndAt // M4
+  return turn !== undefined && turn.headsLeft > 0 && now < turn.sliceEndAt // M4
 }
 
 const gone: Ending = { end: { _tag: "Gone" }, next: undefined }
@@ -65,6 +65,7 @@ const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.E
       const end = conclude(block, live, verdict)
       const settled = end._tag === "Answered" && end.answer._tag === "Settled"
       const { turn } = thread
+      if (settled && turn !== undefined) turn.headsLeft -= 1
       const next =
         settled && turn !== undefined && mayContinue(thread, block.now)
           ? claimNext(block, turn)
@@ -81,22 +82,22 @@ const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>
     const { end, next } = yield* endingOf(thread, live, verdict)
     live.ended = true
     thread.live = undefined
-    if (next?._tag === "Claimed") yield* startAttempt(thread, next.claimed)
+    if (next?._tag === "Claimed") live.next = yield* startAttempt(thread, next.claimed)
     live.handler?.interruptUnsafe() // M2
     yield* Deferred.succeed(live.done, end)
     if (live.outlived && thread.turn === undefined) yield* pushReport(thread, live.identity)
   })
 
 /** Makes the attempt the live one, and starts it beside whoever claimed it. */
-export const startAttempt = (thread: Thread, claimed: Claimed): Effect.Effect<void> =>
+export const startAttempt = (thread: Thread, claimed: Claimed): Effect.Effect<LiveAttempt> =>
   Effect.suspend(() => {
     const live = makeLiveAttempt(claimed, thread.limits.attemptYieldMillis)
     thread.live = live
-    return Effect.map(Effect.forkDetach(supervise(thread, live)), (fiber) =>
-      thread.host.waitUntil(
-        new Promise<void>((resolve) => {
-          fiber.addObserver(() => resolve())
-        }),
-      ),
-    )
+    return Effect.map(Effect.forkDetach(supervise(thread, live)), (fiber) => {
+      const ended = new Promise<void>((resolve) => {
+        fiber.addObserver(() => resolve())
+      })
+      thread.host.waitUntil(ended)
+      return live
+    })
   })

@@ -16,6 +16,7 @@ import { readInput } from "./Ledger.ts"
 import type { Verdict } from "./LiveAttempt.ts"
 import { retryDelayMillis } from "./Retry.ts"
 import { makeRun } from "./Run.ts"
+import { clockOf } from "./Thread.ts"
 
 const failed = (failure: Failure): Verdict => ({ _tag: "Failed", failure })
 
@@ -72,14 +73,10 @@ const typedFailure = (running: Running, live: AgentLive<never>, error: unknown):
 /** Tries the whole run again if the agent says so and the tries are not used up. */
 const retried = (running: Running, live: AgentLive<never>): Verdict | undefined => {
   const { retry } = live.agent
-  const tries = running.live.retries.get("") ?? 0
+  const tries = running.live.retries.get("")?.tries ?? 0
   if (retry === undefined || tries >= retry.times) return undefined
-  return {
-    _tag: "Retrying",
-    delayMillis: retryDelayMillis(retry, tries + 1),
-    name: "",
-    tries: tries + 1,
-  }
+  const dueAt = clockOf(running.thread) + retryDelayMillis(retry, tries + 1)
+  return { _tag: "Retrying", pending: new Map([["", { tries: tries + 1, dueAt }]]) }
 }
 
 const defect = (
@@ -138,7 +135,7 @@ export const runHandler = (running: Running, live: AgentLive<never>): Effect.Eff
       ),
     )
     // An exit that the interruption of this very fiber cut short is told by its observer.
-    const fiber = yield* Effect.forkDetach(told)
+    const fiber = yield* Effect.forkDetach(told, { startImmediately: true })
     running.live.handler = fiber
     fiber.addObserver(() => {
       Deferred.doneUnsafe(running.live.verdict, Effect.succeed({ _tag: "WithoutResult" }))

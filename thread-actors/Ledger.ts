@@ -30,7 +30,7 @@ export interface SubmissionRow {
   /** Attempts in a row that were claimed under `vanishedVersion` and have written no end. */
   readonly vanished: number
   readonly vanishedVersion: string | null
-  /** Tries used, by step name; the empty name is the run itself. */
+  /** Declared retries as JSON, by step name; the empty name is the run itself. */
   readonly retries: string | null
   readonly dueAt: number | null
   readonly outcome: string | null
@@ -145,11 +145,17 @@ export const nonterminalRows = (
     )
     .flatMap((row) => decode(row) ?? [])
 
-/** Tries used, by name. */
-export const retriesOf = (row: SubmissionRow): Map<string, number> => {
+/** What is kept of a declared retry: tries used, and when the next one may start. */
+export interface StoredRetry {
+  readonly tries: number
+  readonly dueAt: number
+}
+
+/** Declared retries, by name. */
+export const retriesOf = (row: SubmissionRow): Map<string, StoredRetry> => {
   if (row.retries === null) return new Map()
   try {
-    return new Map(Object.entries(JSON.parse(row.retries) as Record<string, number>))
+    return new Map(Object.entries(JSON.parse(row.retries) as Record<string, StoredRetry>))
   } catch {
     throw new Unreadable("submissions") // L3
   }

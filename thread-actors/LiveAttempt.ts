@@ -8,7 +8,7 @@ import { Deferred, Effect, type Fiber } from "effect"
 import type { AttemptId } from "../contracts/Identifiers.ts"
 import type { Failure } from "../contracts/Settlement.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
-import type { SubmissionRow } from "./Ledger.ts"
+import type { StoredRetry, SubmissionRow } from "./Ledger.ts"
 import type { Identity } from "./Identity.ts"
 
 /** How an attempt is to end. */
@@ -18,12 +18,10 @@ export type Verdict =
   | { readonly _tag: "Failed"; readonly failure: Failure }
   /** It is past its yield time and hands back. */
   | { readonly _tag: "Yielded" }
-  /** A declared retry, of a step or (empty name) of the run. */
+  /** Declared retries that wait, by step; the empty name is the run itself. */
   | {
       readonly _tag: "Retrying"
-      readonly delayMillis: number
-      readonly name: string
-      readonly tries: number
+      readonly pending: ReadonlyMap<string, StoredRetry>
     }
   /** It ended without a result: its time was up, or its code interrupted itself. */
   | { readonly _tag: "WithoutResult" }
@@ -53,7 +51,7 @@ export interface Claimed {
   readonly flushFirst: boolean
   /** What the run has recorded under names before. */
   readonly size: { readonly records: number; readonly bytes: number }
-  readonly retries: ReadonlyMap<string, number>
+  readonly retries: ReadonlyMap<string, StoredRetry>
 }
 
 export interface LiveAttempt extends Claimed {
@@ -72,11 +70,15 @@ export interface LiveAttempt extends Claimed {
   outlived: boolean
   /** Bodies of steps that run now. */
   bodies: number
+  /** Retries that wait in memory beside bodies that run. */
+  readonly pending: Map<string, StoredRetry>
   /** Told when a body ends; each listener once. */
   readonly bodyEnds: Set<() => void>
   /** Emitted chunks so far. */
   chunks: number
   handler: Fiber.Fiber<unknown, unknown> | undefined
+  /** The attempt that the block of this one's settlement has claimed. */
+  next: LiveAttempt | undefined
 }
 
 export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): LiveAttempt => ({
@@ -93,9 +95,11 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   ended: false,
   outlived: false,
   bodies: 0,
+  pending: new Map(),
   bodyEnds: new Set(),
   chunks: 0,
   handler: undefined,
+  next: undefined,
 })
 
 /** Passes the verdict; only the first counts. */

@@ -10,7 +10,7 @@
 import type { Failure } from "../contracts/Settlement.ts"
 import { type Block, touch } from "./Block.ts"
 import { append } from "./Journal.ts"
-import { floorAfter, type SubmissionRow, undefer } from "./Ledger.ts"
+import { floorAfter, type StoredRetry, type SubmissionRow, undefer } from "./Ledger.ts"
 import type { AttemptEnd, LiveAttempt, Verdict } from "./LiveAttempt.ts"
 import { canonicalFailure, systemFailure } from "./Failures.ts"
 
@@ -59,7 +59,7 @@ export interface Release {
   readonly ended: number
   readonly vanished: number
   readonly dueAt: number | null
-  readonly retries: ReadonlyMap<string, number> | undefined
+  readonly retries: ReadonlyMap<string, StoredRetry> | undefined
 }
 
 /** Makes a running submission ready again in this block. It stays the open run. */
@@ -133,8 +133,8 @@ export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): Att
       released(block, live, {})
       return { _tag: "Answered", answer: { _tag: "Yielded", submissionId } }
     case "Retrying": {
-      const dueAt = block.now + verdict.delayMillis
-      const retries = new Map(live.retries).set(verdict.name, verdict.tries)
+      const dueAt = Math.min(...[...verdict.pending.values()].map((retry) => retry.dueAt))
+      const retries = new Map([...live.retries, ...verdict.pending])
       released(block, live, { dueAt, retries })
       return { _tag: "Answered", answer: { _tag: "Retrying", submissionId, dueAt } }
     }

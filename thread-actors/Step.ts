@@ -23,8 +23,10 @@ import {
 } from "./Fact.ts"
 import { describeError, storableError } from "./Failures.ts"
 import { jsonCoder } from "./JsonCoder.ts"
+import type { StoredRetry } from "./Ledger.ts"
 import { endBody } from "./LiveAttempt.ts"
 import { retryDelayMillis, waitForQuiet } from "./Retry.ts"
+import { clockOf } from "./Thread.ts"
 
 export interface StepCall {
   readonly name: string
@@ -166,21 +168,47 @@ const tryBody = (
     const { retry } = call.options
     if (retry === undefined || tries >= retry.times) return failed(running, call, typed.error)
     const delayMillis = retryDelayMillis(retry, tries + 1)
-    const again = Effect.suspend(() => tryBody(running, call, tries + 1))
-    if (delayMillis <= limits.retryInMemoryMillis) return Effect.delay(again, delayMillis)
-    const handBack = leave(running, {
-      _tag: "Retrying",
-      delayMillis,
-      name: call.name,
-      tries: tries + 1,
-    })
-    // While another body runs, its work is not thrown away: the retry waits beside it.
-    return Effect.raceFirst(
-      Effect.delay(again, delayMillis),
-      Effect.andThen(waitForQuiet(running), handBack), // P4
-    )
+    const dueAt = clockOf(running.thread) + delayMillis
+    return delayMillis <= limits.retryInMemoryMillis
+      ? Effect.delay(
+          Effect.suspend(() => tryBody(running, call, tries + 1)),
+          delayMillis,
+        )
+      : retryLater(running, call, { tries: tries + 1, dueAt })
   })
 }
+
+/**
+ * Waits for a retry. While another body runs, its work is not thrown away: the retry waits beside it,
+ * and goes on in memory if its time comes first. Else the attempt is handed back.
+ */
+const retryLater = (
+  running: Running,
+  call: StepCall,
+  retry: StoredRetry,
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.suspend(() => {
+    const { live, thread } = running
+    live.pending.set(call.name, retry)
+    const time = Effect.as(Effect.sleep(Math.max(0, retry.dueAt - clockOf(thread))), "due" as const)
+    const quiet = Effect.as(waitForQuiet(running), "quiet" as const)
+    return Effect.flatMap(Effect.raceFirst(time, quiet), (first) => {
+      if (first === "quiet")
+        return leave(running, { _tag: "Retrying", pending: new Map(live.pending) }) // P4
+      live.pending.delete(call.name)
+      return tryBody(running, call, retry.tries)
+    })
+  })
+
+/** The first try of this attempt, or the wait for it. */
+const begin = (running: Running, call: StepCall): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.suspend(() => {
+    const retry = running.live.retries.get(call.name)
+    if (retry === undefined) return tryBody(running, call, 0)
+    return retry.dueAt <= clockOf(running.thread)
+      ? tryBody(running, call, retry.tries)
+      : retryLater(running, call, retry)
+  })
 
 /** The step, as `Run` offers it. */
 export const step = (running: Running, call: StepCall): Effect.Effect<unknown, unknown, unknown> =>
@@ -189,8 +217,6 @@ export const step = (running: Running, call: StepCall): Effect.Effect<unknown, u
     Effect.flatMap(
       recall(running, call.name),
       (recorded) =>
-        recorded === undefined
-          ? tryBody(running, call, running.live.retries.get(call.name) ?? 0)
-          : replay(running, call, recorded), // P1
+        recorded === undefined ? begin(running, call) : replay(running, call, recorded), // P1
     ),
   )

@@ -91,21 +91,17 @@ const claim = (thread: Thread, turn: Turn): Effect.Effect<ClaimAnswer, TurnFailu
     return answer
   })
 
-/** One head: the live attempt, or a new one. None when there is nothing to do. */
-const oneHead = (
+/** The live attempt, or that of a new claim; an answer when there is none to make. */
+const firstAttempt = (
   thread: Thread,
   turn: Turn,
-  request: TurnRequest,
-): Effect.Effect<HeadAnswer | undefined, TurnFailure> =>
+): Effect.Effect<LiveAttempt | HeadAnswer | undefined, TurnFailure> =>
   Effect.gen(function* () {
-    if (thread.live === undefined) {
-      const answer = yield* claim(thread, turn)
-      if (answer._tag === "Refused") return answer.answer
-      if (answer._tag === "Nothing") return undefined
-      yield* startAttempt(thread, answer.claimed)
-    }
-    const live: LiveAttempt | undefined = thread.live
-    return live === undefined ? undefined : yield* join(live, request.attentionMillis)
+    if (thread.live !== undefined) return thread.live
+    const answer = yield* claim(thread, turn)
+    if (answer._tag === "Refused") return answer.answer
+    if (answer._tag === "Nothing") return undefined
+    return yield* startAttempt(thread, answer.claimed)
   })
 
 const drive = (
@@ -116,13 +112,21 @@ const drive = (
   Effect.gen(function* () {
     yield* ensureServices(thread)
     const answers: Array<HeadAnswer> = []
-    while (turn.headsLeft > 0) {
-      const answer = yield* oneHead(thread, turn, request)
+    let live: LiveAttempt | undefined
+    do {
+      // An attempt that was claimed with a settlement is found behind it, however fast it was.
+      const found: LiveAttempt | HeadAnswer | undefined =
+        live?.next ?? (yield* firstAttempt(thread, turn))
+      if (found === undefined) break
+      if ("_tag" in found) {
+        answers.push(found)
+        break
+      }
+      live = found
+      const answer = yield* join(live, request.attentionMillis)
       if (answer !== undefined) answers.push(answer)
       if (answer?._tag !== "Settled") break // G3
-      turn.headsLeft -= 1
-      if (thread.live === undefined && clockOf(thread) >= turn.sliceEndAt) break
-    }
+    } while (live.next !== undefined || (turn.headsLeft > 0 && clockOf(thread) < turn.sliceEndAt))
     return answers
   })
 
