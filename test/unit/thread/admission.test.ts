@@ -294,6 +294,8 @@ describe("the thread's door", () => {
     const world = makeWorld({ agents: [Echo] })
     const { submissionId } = await accepted(world.admit("echo", 1))
     const other = { ...world.address, threadId: "order-2" as never }
+    world.crash()
+    const before = world.storage.counts().read
     expect(await go(Effect.flip(world.asReader.status({ ...other, submissionId })))).toMatchObject({
       _tag: "IdentityMismatch",
       threadId: "order-2",
@@ -304,6 +306,7 @@ describe("the thread's door", () => {
     expect(await go(Effect.flip(world.asOwner.inspect({ ...other, now: 1 })))).toMatchObject({
       _tag: "IdentityMismatch",
     })
+    expect(world.storage.counts().read).toBe(before)
   })
 
   it("refuses callers without a role, of another role, or of another owner", async () => {

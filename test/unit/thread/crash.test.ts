@@ -154,6 +154,87 @@ describe("a crash", () => {
   })
 })
 
+describe("a superseded attempt", () => {
+  /** The first incarnation waits for its gate outside of any step; the second one hangs. */
+  const makeStale = () => {
+    const life = { gate: false, incarnation: 0 }
+    const agent = Agent.make("stale", { input: Schema.String, output: Schema.String }).handler(
+      (input, run) =>
+        Effect.gen(function* () {
+          life.incarnation += 1
+          if (life.incarnation > 1) return yield* Effect.never
+          yield* Effect.promise(() => until("the gate", () => life.gate, Boolean))
+          if (input === "step") yield* run.step("late", Schema.Number, Effect.succeed(1))
+          if (input === "state") yield* run.progress("late", 1)
+          return "from the past"
+        }),
+    )
+    return { life, world: makeWorld({ agents: [agent] }) }
+  }
+
+  it.each(["settles", "step", "state"])(
+    "writes nothing beside the attempt that took over (%s)",
+    async (input) => {
+      const { life, world } = makeStale()
+      const { submissionId } = await accepted(world.admit("stale", input))
+      await go(world.process({ attentionMillis: 5 }))
+      const old = world.thread()
+      world.crash()
+      world.time.now = (await go(world.recover())).report.dueAt ?? 0
+      await go(world.process({ attentionMillis: 5 }))
+      const before = world.storage.dump()
+      life.gate = true
+      await until(
+        "the old attempt has ended",
+        () => old.isRunning(),
+        (running) => !running,
+      )
+      expect(world.storage.dump()).toBe(before)
+      expect(await go(world.status(submissionId))).toMatchObject({ state: "running", attempts: 2 })
+    },
+  )
+
+  it("writes nothing between the recovery and the next claim either", async () => {
+    const { life, world } = makeStale()
+    await accepted(world.admit("stale", "step"))
+    await go(world.process({ attentionMillis: 5 }))
+    const old = world.thread()
+    world.crash()
+    await go(world.recover())
+    const before = world.storage.dump()
+    life.gate = true
+    await until(
+      "the old attempt has ended",
+      () => old.isRunning(),
+      (running) => !running,
+    )
+    expect(world.storage.dump()).toBe(before)
+  })
+
+  it("ends without a word when its storage fails, and recovery takes over", async () => {
+    const agent = Agent.make("unlucky", { input: Schema.String, output: Schema.String }).handler(
+      (_input, run) => run.step("one", Schema.String, Effect.succeed("x")),
+    )
+    const world = makeWorld({ agents: [agent] })
+    const { submissionId } = await accepted(world.admit("unlucky", ""))
+    for (const kind of ["StepCompleted", "Settled"]) {
+      world.storage.sql.run(
+        `CREATE TRIGGER broken BEFORE INSERT ON journal WHEN NEW.kind = '${kind}'
+         BEGIN SELECT RAISE(ABORT, 'disk'); END`,
+      )
+      expect(await answers(world.process())).toEqual([])
+      world.storage.sql.run("DROP TRIGGER broken")
+      const { report } = await go(world.recover())
+      world.time.now = report.dueAt ?? 0
+    }
+    await drain(world)
+    expect(await go(world.status(submissionId))).toMatchObject({
+      settlement: { outcome: "completed", output: "x" },
+      attempts: 3,
+    })
+  })
+})
+
 describe("lost attempts", () => {
   const Lost = (life: { lost: boolean }) =>
     Agent.make("lost", { input: Schema.String, output: Schema.Number }).handler((_input, run) =>
@@ -182,12 +263,12 @@ describe("lost attempts", () => {
     life.lost = false
     await drain(world)
     const { records } = await go(world.history())
-    expect(records.map(({ kind }) => kind)).toEqual([
-      "InputApplied",
-      "AttemptInterrupted",
-      "AttemptInterrupted",
-      "AttemptInterrupted",
-      "Settled",
+    expect(records.map(({ kind, epoch }) => [kind, epoch])).toEqual([
+      ["InputApplied", 1],
+      ["AttemptInterrupted", 1],
+      ["AttemptInterrupted", 3],
+      ["AttemptInterrupted", 5],
+      ["Settled", 7],
     ])
     expect(await go(world.status(submissionId))).toMatchObject({
       attempts: 4,

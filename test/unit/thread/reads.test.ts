@@ -60,6 +60,20 @@ describe("reads of an untouched thread", () => {
     expect(world.storage.counts().written).toBe(0)
   })
 
+  it("start the object once: the second one reads less", async () => {
+    const world = makeWorld({ agents: [Steps] })
+    await accepted(world.admit("steps", 1))
+    world.crash()
+    const { counts } = world.storage
+    const readBy = async () => {
+      const before = counts().read
+      await go(world.inspect())
+      return counts().read - before
+    }
+    const first = await readBy()
+    expect(await readBy()).toBeLessThan(first)
+  })
+
   it("write nothing later either", async () => {
     const world = makeWorld({ agents: [Steps] })
     const { submissionId } = await accepted(world.admit("steps", 3))

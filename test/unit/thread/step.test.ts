@@ -223,6 +223,71 @@ describe("a step", () => {
     expect(siblings).toBe(1)
   })
 
+  it("keeps the time of each retry that waits, and tries none before its own", async () => {
+    const tried: Array<readonly [string, number]> = []
+    const world = makeWorld({
+      agents: [
+        Agent.make("agent", io).handler((_input, run) => {
+          const flaky = (name: string, delay: Duration.Input) =>
+            run.step(
+              name,
+              Schema.String,
+              Effect.suspend(() => {
+                tried.push([name, world.time.now])
+                return tried.filter(([other]) => other === name).length < 2
+                  ? Effect.fail("no")
+                  : Effect.succeed(name)
+              }),
+              { retry: { times: 1, delay } },
+            )
+          return Effect.map(
+            Effect.all([flaky("soon", "10 seconds"), flaky("later", "1 minute")], {
+              concurrency: "unbounded",
+            }),
+            (both) => both.join(" "),
+          )
+        }),
+      ],
+    })
+    const start = world.time.now
+    const { submissionId } = await accepted(world.admit("agent", ""))
+    expect(await answers(world.process())).toMatchObject([{ dueAt: start + 10_000 }])
+    world.time.now = start + 10_000
+    expect(await answers(world.process())).toMatchObject([{ dueAt: start + 60_000 }])
+    world.time.now = start + 60_000
+    expect(await tags(world.process())).toEqual(["Settled"])
+    expect(await outcomeOf(world, submissionId)).toMatchObject({ output: "soon later" })
+    expect(tried).toEqual([
+      ["soon", start],
+      ["later", start],
+      ["soon", start + 10_000],
+      ["later", start + 60_000],
+    ])
+  })
+
+  it("whose record is no JSON makes the thread unreadable, and settles nothing", async () => {
+    const hang = { now: true }
+    const agent = Agent.make("agent", io).handler((_input, run) =>
+      Effect.andThen(
+        run.step("one", Schema.String, Effect.succeed("x")),
+        Effect.suspend(() => (hang.now ? Effect.never : Effect.succeed("done"))),
+      ),
+    )
+    const world = makeWorld({ agents: [agent] })
+    const { submissionId } = await accepted(world.admit("agent", ""))
+    await go(world.process({ attentionMillis: 20 }))
+    hang.now = false
+    world.crash()
+    await go(world.recover())
+    world.storage.sql.run("UPDATE journal SET payload = '{' WHERE name = 'one'")
+    world.time.now += 10_000
+    expect((await go(world.process())).result).toMatchObject({
+      _tag: "Failure",
+      error: { _tag: "ThreadUnreadable", what: "journal" },
+    })
+    expect(await go(world.status(submissionId))).toMatchObject({ state: "ready" })
+  })
+
   it("runs beside others, each with a record of its own, and may swap with them after a crash", async () => {
     const hang = { now: true }
     const agent = Agent.make("agent", io).handler((_input, run) => {
