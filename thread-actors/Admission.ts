@@ -31,6 +31,7 @@ import { sha256 } from "../platform/Digest.ts"
 import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
 import { nonterminalOf } from "./Header.ts"
 import { findKey, submissionIdOf } from "./Ledger.ts"
+import { hardCapBytes } from "./SizeLimit.ts"
 import type { Thread } from "./Thread.ts"
 
 export interface Admission {
@@ -57,9 +58,6 @@ interface Content {
   readonly canonical: CanonicalText
   readonly digest: string
 }
-
-/** A row holds 2 MB: no configured limit lets an input, output or record past this. */
-const hardCapBytes = 1024 * 1024
 
 const contentOf = (
   thread: Thread,

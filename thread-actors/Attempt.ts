@@ -4,7 +4,8 @@
  * - M1 A strike that must survive the object is flushed before anything of the attempt runs.
  * - M2 An attempt ends by its first verdict, or by its ceiling; the block that ends it is written before
  *   the handler is interrupted, and nobody waits for the handler.
- * - M3 If our storage fails, nothing is settled: the row says running, and recovery takes over.
+ * - M3 If our storage fails, nothing is settled and nobody is charged: the run is made ready again as soon
+ *   as a block commits; if none does, the row says running, and recovery takes over.
  * - M4 The block that settles a head claims the next one only while a call waits and its slice lasts.
  */
 import { Deferred, Effect, Option } from "effect"
@@ -59,7 +60,7 @@ const mayContinue = (thread: Thread, now: number): boolean => {
 const gone: Ending = { end: { _tag: "Gone" }, next: undefined }
 
 const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.Effect<Ending> => {
-  if (verdict._tag === "Superseded" || verdict._tag === "StorageLost") return Effect.succeed(gone)
+  if (verdict._tag === "Superseded") return Effect.succeed(gone)
   const ending = durable(thread, "settle", () =>
     transact(thread, (block): Ending => {
       const end = conclude(block, live, verdict)
@@ -73,7 +74,11 @@ const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.E
       return { end, next }
     }),
   )
-  return Effect.catch(ending, () => Effect.succeed(gone)) // M3
+  const again = verdict._tag !== "StorageLost"
+  return Effect.catch(
+    ending,
+    () => (again ? endingOf(thread, live, { _tag: "StorageLost" }) : Effect.succeed(gone)), // M3
+  )
 }
 
 const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>

@@ -7,6 +7,7 @@ import { Result } from "effect"
 import { canonicalJson } from "../contracts/CanonicalJson.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { Failure, SystemFailureTag } from "../contracts/Settlement.ts"
+import { sizeLimit } from "./SizeLimit.ts"
 
 const utf8 = new TextEncoder()
 
@@ -52,7 +53,7 @@ export const describeError = (
 /** The encoded error, when it can be stored beside the rest; else none. */
 export const storableError = (error: unknown, limits: Limits): string | undefined => {
   const text = canonicalJson(error, {
-    maxBytes: limits.recordBytes,
+    maxBytes: sizeLimit(limits, "recordBytes"),
     maxNesting: limits.jsonNesting,
   })
   return Result.isSuccess(text) ? text.success.text : undefined

@@ -16,6 +16,7 @@ import { readInput } from "./Ledger.ts"
 import type { Verdict } from "./LiveAttempt.ts"
 import { retryDelayMillis } from "./Retry.ts"
 import { makeRun } from "./Run.ts"
+import { sizeLimit } from "./SizeLimit.ts"
 import { clockOf } from "./Thread.ts"
 
 const failed = (failure: Failure): Verdict => ({ _tag: "Failed", failure })
@@ -50,14 +51,17 @@ const completed = (running: Running, live: AgentLive<never>, output: unknown): V
   const encoded = jsonCoder(live.agent.output).encode(output)
   if (Result.isFailure(encoded)) return failed(systemFailure("OutputInvalid", encoded.failure))
   const text = canonicalJson(encoded.success, {
-    maxBytes: limits.outputBytes,
+    maxBytes: sizeLimit(limits, "outputBytes"),
     maxNesting: limits.jsonNesting,
   })
   if (Result.isSuccess(text)) return { _tag: "Completed", output: text.success.text }
   return failed(
     text.failure._tag === "InvalidInput"
       ? systemFailure("OutputInvalid", text.failure.reason)
-      : systemFailure("ResultTooLarge", `the output exceeds ${limits.outputBytes} bytes`),
+      : systemFailure(
+          "ResultTooLarge",
+          `the output exceeds ${sizeLimit(limits, "outputBytes")} bytes`,
+        ),
   )
 }
 

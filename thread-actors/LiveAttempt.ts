@@ -31,7 +31,7 @@ export type Verdict =
   | { readonly _tag: "Unreadable"; readonly what: string }
   /** Another epoch owns the run. */
   | { readonly _tag: "Superseded" }
-  /** Our own storage failed: nothing is settled, recovery takes over. */
+  /** Our own storage failed: nothing is settled, the run is tried again. */
   | { readonly _tag: "StorageLost" }
 
 /** What those who wait are told. */

@@ -16,6 +16,7 @@ import {
   writeFact,
 } from "./Fact.ts"
 import { publishChunk } from "./Observers.ts"
+import { sizeLimit } from "./SizeLimit.ts"
 import { step } from "./Step.ts"
 import { clockOf } from "./Thread.ts"
 import { stateOf } from "./ThreadState.ts"
@@ -54,12 +55,16 @@ const storable = (running: Running, what: string, data: Json): Effect.Effect<Can
   Effect.suspend(() => {
     const { limits } = running.thread
     const text = canonicalJson(data, {
-      maxBytes: limits.recordBytes,
+      maxBytes: sizeLimit(limits, "recordBytes"),
       maxNesting: limits.jsonNesting,
     })
     if (Result.isSuccess(text)) return Effect.succeed(text.success)
     return text.failure._tag === "AdmissionLimitExceeded"
-      ? giveUp(running, "ResultTooLarge", `${what} exceeds ${limits.recordBytes} bytes`)
+      ? giveUp(
+          running,
+          "ResultTooLarge",
+          `${what} exceeds ${sizeLimit(limits, "recordBytes")} bytes`,
+        )
       : Effect.die(new TypeError(`${what} cannot be stored: ${text.failure.reason}`))
   })
 

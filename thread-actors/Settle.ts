@@ -149,8 +149,12 @@ export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): Att
     case "Unreadable":
       released(block, live, {})
       return { _tag: "Unreadable", what: verdict.what }
+    case "StorageLost": {
+      const dueAt = block.now + block.thread.limits.lostBackoffMillis
+      released(block, live, { dueAt })
+      return { _tag: "Answered", answer: { _tag: "Retrying", submissionId, dueAt } }
+    }
     case "Superseded":
-    case "StorageLost":
       return { _tag: "Gone" }
   }
 }

@@ -26,6 +26,7 @@ import { jsonCoder } from "./JsonCoder.ts"
 import type { StoredRetry } from "./Ledger.ts"
 import { endBody } from "./LiveAttempt.ts"
 import { retryDelayMillis, waitForQuiet } from "./Retry.ts"
+import { sizeLimit } from "./SizeLimit.ts"
 import { clockOf } from "./Thread.ts"
 
 export interface StepCall {
@@ -87,7 +88,7 @@ const completed = (running: Running, call: StepCall, value: unknown): Outcome =>
     )
   const { limits } = running.thread
   const text = canonicalJson(encoded.success, {
-    maxBytes: limits.stepResultBytes,
+    maxBytes: sizeLimit(limits, "stepResultBytes"),
     maxNesting: limits.jsonNesting,
     limitName: "stepResultBytes",
   })
@@ -101,7 +102,7 @@ const completed = (running: Running, call: StepCall, value: unknown): Outcome =>
     return giveUp(
       running,
       "ResultTooLarge",
-      `the result of step ${call.name} exceeds ${limits.stepResultBytes} bytes`,
+      `the result of step ${call.name} exceeds ${sizeLimit(limits, "stepResultBytes")} bytes`,
     )
   return Effect.die(
     new TypeError(`the result of step ${call.name} cannot be stored: ${text.failure.reason}`),

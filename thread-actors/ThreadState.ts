@@ -24,6 +24,7 @@ import {
 import { systemFailure } from "./Failures.ts"
 import { jsonCoder } from "./JsonCoder.ts"
 import type { Verdict } from "./LiveAttempt.ts"
+import { sizeLimit } from "./SizeLimit.ts"
 import { Unreadable } from "./Unreadable.ts"
 
 interface Stored {
@@ -112,11 +113,11 @@ const changeIn = (
   if (Result.isFailure(encoded))
     return { value: Effect.die(new TypeError(`the state breaks its schema: ${encoded.failure}`)) }
   const text = canonicalJson(encoded.success, {
-    maxBytes: limits.recordBytes,
+    maxBytes: sizeLimit(limits, "recordBytes"),
     maxNesting: limits.jsonNesting,
   })
   if (Result.isFailure(text)) {
-    const message = `the state cannot be stored within ${limits.recordBytes} bytes`
+    const message = `the state cannot be stored within ${sizeLimit(limits, "recordBytes")} bytes`
     return { _tag: "Failed", failure: systemFailure("ResultTooLarge", message) }
   }
   const version = (readStored(block.sql)?.version ?? 0) + 1

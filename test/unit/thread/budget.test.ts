@@ -57,6 +57,18 @@ describe("the rows of a submission that does nothing", () => {
     expect(commits).toBe(9)
   })
 
+  it("leave the queue's beginning behind the last of an unbroken row of settled ones", async () => {
+    const world = await warm()
+    const floor = () =>
+      world.storage.sql.all("SELECT floor FROM journal ORDER BY sequence DESC LIMIT 1")[0]
+    await accepted(world.admit("noop", null, { notBefore: world.time.now + 1_000 }))
+    for (let index = 0; index < 3; index++) await accepted(world.admit("noop", null))
+    await go(world.process({ maxHeads: 2 }))
+    expect(floor()).toEqual({ floor: 5 })
+    await go(world.process())
+    expect(floor()).toEqual({ floor: 6 })
+  })
+
   it("are read at most twenty times, at a queue of 2 or of 200, and at any history", async () => {
     const readAt = async (queued: number) => {
       const world = await warm()

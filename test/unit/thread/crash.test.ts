@@ -211,21 +211,21 @@ describe("a superseded attempt", () => {
     expect(world.storage.dump()).toBe(before)
   })
 
-  it("ends without a word when its storage fails, and recovery takes over", async () => {
+  it("settles nothing when its storage fails, and is not charged for it", async () => {
     const agent = Agent.make("unlucky", { input: Schema.String, output: Schema.String }).handler(
       (_input, run) => run.step("one", Schema.String, Effect.succeed("x")),
     )
-    const world = makeWorld({ agents: [agent] })
+    const world = makeWorld({ agents: [agent], limits: { attemptsLost: 1, attemptsExhausted: 1 } })
     const { submissionId } = await accepted(world.admit("unlucky", ""))
     for (const kind of ["StepCompleted", "Settled"]) {
       world.storage.sql.run(
         `CREATE TRIGGER broken BEFORE INSERT ON journal WHEN NEW.kind = '${kind}'
          BEGIN SELECT RAISE(ABORT, 'disk'); END`,
       )
-      expect(await answers(world.process())).toEqual([])
+      const dueAt = world.time.now + 1_000
+      expect(await answers(world.process())).toEqual([{ _tag: "Retrying", submissionId, dueAt }])
       world.storage.sql.run("DROP TRIGGER broken")
-      const { report } = await go(world.recover())
-      world.time.now = report.dueAt ?? 0
+      world.time.now = dueAt
     }
     await drain(world)
     expect(await go(world.status(submissionId))).toMatchObject({
@@ -364,15 +364,30 @@ describe("lost attempts", () => {
     expect(order).toEqual(["sync", "sync"])
   })
 
+  it("are recovered when not even their end could be written", async () => {
+    const world = makeWorld({ agents: [Lost({ lost: false })] })
+    const { submissionId } = await accepted(world.admit("lost", ""))
+    world.storage.sql.run(
+      `CREATE TRIGGER broken BEFORE UPDATE ON submissions WHEN NEW.state <> 'running'
+       BEGIN SELECT RAISE(ABORT, 'disk'); END`,
+    )
+    expect(await answers(world.process())).toEqual([])
+    expect((await go(world.inspect())).report).toMatchObject({ recoverAt: 0 })
+    world.storage.sql.run("DROP TRIGGER broken")
+    await drain(world)
+    expect(await go(world.status(submissionId))).toMatchObject({
+      settlement: { outcome: "completed", output: 2 },
+    })
+  })
+
   it("run nothing when the strike cannot be flushed, and settle nothing", async () => {
     const world = makeWorld({ agents: [Lost({ lost: false })] })
     const storage = world.storage as { sync: () => Promise<void> }
     const { sync } = storage
     storage.sync = () => Promise.reject(new Error("no disk"))
     const { submissionId } = await accepted(world.admit("lost", ""))
-    expect(await answers(world.process({ suspect: true }))).toEqual([])
+    expect(await tags(world.process({ suspect: true }))).toEqual(["Retrying"])
     storage.sync = sync
-    expect((await go(world.inspect())).report).toMatchObject({ recoverAt: 0 })
     await drain(world)
     expect(await go(world.status(submissionId))).toMatchObject({
       settlement: { outcome: "completed" },
