@@ -1,6 +1,6 @@
 /**
- * Two test projects: `unit` runs in Node, `workerd` inside the real runtime with real Durable
- * Objects. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
+ * Three test projects: `unit` runs in Node, `workerd` inside the real runtime with real Durable
+ * Objects, `process` in Node against real workerd processes that are killed and started again. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
  */
 import { cloudflareTest } from "@cloudflare/vitest-plugin"
 import { defineConfig } from "vitest/config"
@@ -9,6 +9,8 @@ process.env["WRANGLER_SEND_METRICS"] ??= "false"
 
 export default defineConfig({
   test: {
+    // Objects that die tell so at length; only a test that fails needs to show it.
+    silent: "passed-only",
     projects: [
       {
         test: {
@@ -26,6 +28,15 @@ export default defineConfig({
           include: ["test/workerd/**/*.test.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: "process",
+          include: ["test/process/**/*.test.ts"],
+          environment: "node",
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
     ],

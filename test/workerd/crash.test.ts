@@ -20,14 +20,14 @@ interface Story {
   readonly tell: (loom: Loom) => Effect.Effect<Receipt, unknown>
 }
 
-const plain: Story = { tell: (loom) => loom.submit({ key }) }
+const plain: Story = { tell: (loom) => loom.accepted({ key }) }
 
 /** The thread's object is lost in the run, which then has to be recovered. */
 const lostRun: Story = {
   threadDies: true,
   tell: (loom) => {
     loom.plan("thread", "step:after")
-    return loom.submit({ key })
+    return loom.accepted({ key })
   },
 }
 
@@ -36,7 +36,7 @@ const lostTurn: Story = {
   threadDies: true,
   tell: (loom) => {
     loom.plan("thread", "claim:after")
-    return loom.submit({ key })
+    return loom.accepted({ key })
   },
 }
 
@@ -44,14 +44,14 @@ const lostTurn: Story = {
 const lostSubmit: Story = {
   tell: (loom) => {
     loom.plan("owner", "body:after")
-    return loom.submit({ key })
+    return loom.accepted({ key })
   },
 }
 
 /** The run goes on longer than its turn waits, so that its end is pushed. */
 const longRun: Story = {
   tell: Effect.fnUntraced(function* (loom) {
-    const receipt = yield* loom.submit({ key, input: { value: 1, gate: "way" } })
+    const receipt = yield* loom.accepted({ key, input: { value: 1, gate: "way" } })
     yield* loom.until("the owner knows that it runs", async () => {
       const { rows } = await loom.rows()
       return rows["maintenance"]?.[0]?.["running"] === 1
@@ -65,7 +65,7 @@ const longRun: Story = {
 const goneAgent: Story = {
   tell: Effect.fnUntraced(function* (loom) {
     const held = loom.plan("owner", "begin:before", "hold")
-    const receipt = yield* loom.submit({ key, agent: "guest", input: null })
+    const receipt = yield* loom.accepted({ key, agent: "guest", input: null })
     yield* loom.until("the pass is held", () => held.reached)
     withoutGuest.add(loom.ownerId)
     yield* loom.killThread()
@@ -107,7 +107,7 @@ const expectOnce = Effect.fnUntraced(function* (loom: Loom, story: Story, receip
   const settlement = yield* loom.settled(receipt)
   expect(settlement).toMatchObject({ outcome: "completed", sequence: 1 })
   yield* loom.quiet
-  const again = yield* loom.submit(
+  const again = yield* loom.accepted(
     story === goneAgent
       ? { key, agent: "guest", input: null }
       : { key, input: story === longRun ? { value: 1, gate: "way" } : { value: 1 } },

@@ -130,6 +130,12 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
     thread,
     rows,
     submit,
+    /** Submits as a caller does who was told that it may try again: under the same key. */
+    accepted: (options: SubmitOptions & { readonly key: string }) =>
+      Effect.retry(submit(options), {
+        while: (error) => error._tag === "Unavailable" && error.retryable,
+        times: 5,
+      }),
     quiet,
     history,
     inOwner,
