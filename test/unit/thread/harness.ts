@@ -5,7 +5,6 @@
  */
 import { Deferred, Effect, Layer, Scope } from "effect"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
-import { InvalidInput } from "../../../contracts/Errors.ts"
 import {
   makeGeneration,
   type AgentId,
@@ -250,5 +249,3 @@ export const drain = async (world: World): Promise<LaneReport> => {
   }
   throw new Error("the thread does not come to rest")
 }
-
-export const isInvalid = (error: unknown): error is InvalidInput => error instanceof InvalidInput

@@ -1,4 +1,4 @@
-import { Deferred, Effect, Fiber, Schema, Stream } from "effect"
+import { Effect, Fiber, Schema, Stream } from "effect"
 import { describe, expect, it } from "vitest"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
@@ -147,7 +147,6 @@ describe("observing a thread", () => {
 })
 
 describe("emitted chunks", () => {
-  const gate = Deferred.makeUnsafe<void>()
   const Tokens = (count: number) =>
     Agent.make("tokens", io).handler((_input, run) =>
       Effect.gen(function* () {
@@ -212,7 +211,6 @@ describe("emitted chunks", () => {
     expect(dropped.length).toBeGreaterThan(0)
     expect(chunks + dropped.reduce((sum, count) => sum + count, 0)).toBe(50)
     await reader.stop()
-    Deferred.doneUnsafe(gate, Effect.void)
   })
 })
 
