@@ -1,0 +1,58 @@
+/** Load from outside: clients that submit without pause do not keep a due lane from its turn. */
+import { beforeAll, describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { AgentId, OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
+import type { WorkerBuild } from "../../scripts/workerBuild.ts"
+import { build, startServer } from "./server.ts"
+
+const ownerId = OwnerId.make("busy")
+const noop = (thread: string) => ({
+  ownerId,
+  threadId: ThreadId.make(thread),
+  agent: AgentId.make("noop"),
+  input: null,
+})
+
+let worker: WorkerBuild
+beforeAll(async () => {
+  worker = await build()
+})
+
+describe("a lane that becomes due", () => {
+  it.live("is served within a second while 64 clients submit without pause", () =>
+    Effect.gen(function* () {
+      const { client } = yield* startServer(worker)
+      let accepted = 0
+      const refused: Array<string> = []
+      const submitting = yield* Effect.forkChild(
+        Effect.forEach(
+          Array.from({ length: 64 }, (_, index) => `client-${index}`),
+          (thread) =>
+            client.submit(noop(thread)).pipe(
+              Effect.tap(() => Effect.sync(() => (accepted += 1))),
+              // A refusal is an answer, too: the client goes on.
+              Effect.catch((error) => Effect.sync(() => refused.push(error._tag))),
+              Effect.forever,
+            ),
+          { concurrency: "unbounded" },
+        ),
+        { startImmediately: true },
+      )
+      const lateness: Array<number> = []
+      for (const round of [1, 2, 3]) {
+        const before = accepted
+        const notBefore = Date.now() + 500
+        const receipt = yield* client.submit({ ...noop(`due-${round}`), notBefore })
+        const settlement = yield* client.awaitSettled(receipt)
+        lateness.push(settlement.settledAt - notBefore)
+        expect(accepted - before, [...new Set(refused)].join()).toBeGreaterThan(64)
+      }
+      yield* Fiber.interrupt(submitting)
+      process.stdout.write(`${accepted} accepted, late by ${lateness.join(", ")} ms\n`)
+      for (const late of lateness) {
+        expect(late).toBeGreaterThanOrEqual(0)
+        expect(late).toBeLessThan(1_000)
+      }
+    }),
+  )
+})

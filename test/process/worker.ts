@@ -1,0 +1,30 @@
+/** A Worker with an agent of two steps, for tests that kill the whole process under it. */
+import { Effect, Option, Schema } from "effect"
+import { Agent, Heddle } from "../../heddle.ts"
+
+/** Counts the thread's submissions in its state; the second step takes a moment. */
+const tally = Agent.make("tally", {
+  input: Schema.Struct({ workMillis: Schema.Number }),
+  output: Schema.Struct({ count: Schema.Number }),
+  state: Schema.Number,
+}).handler(
+  Effect.fnUntraced(function* ({ workMillis }, run) {
+    const count = yield* run.state.update("count", (state) => Option.getOrElse(state, () => 0) + 1)
+    yield* run.step("work", Schema.Null, Effect.as(Effect.sleep(workMillis), null))
+    return { count }
+  }),
+)
+
+const noop = Agent.make("noop", { input: Schema.Json, output: Schema.Null }).handler(() =>
+  Effect.succeed(null),
+)
+
+const heddle = Heddle.make({
+  agents: [tally, noop],
+  limits: { lostBackoffMillis: 50, transportBackoffMaxMillis: 1_000 },
+})
+
+export class Owner extends heddle.OwnerObject {}
+export class Thread extends heddle.ThreadActor {}
+
+export default { fetch: heddle.fetch }
