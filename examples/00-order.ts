@@ -5,7 +5,8 @@ import { Agent } from "../heddle.ts"
 const Order = Schema.Struct({ sku: Schema.String, quantity: Schema.Int })
 const Placed = Schema.Struct({ reservation: Schema.String, ordersSoFar: Schema.Int })
 
-const reserve = (order: typeof Order.Type) => Effect.sync(() => `${order.quantity} × ${order.sku}`) // your call to the stock goes here
+// Your call to the stock goes here.
+const reserve = ({ quantity, sku }: typeof Order.Type) => Effect.succeed(`${quantity} × ${sku}`)
 
 export const PlaceOrder = Agent.make("place-order", {
   input: Order,

@@ -85,21 +85,40 @@ export const earliestTicket = (sql: Sql, held: boolean): number | undefined => {
   return earliest // L1
 }
 
+/**
+ * The two smallest tickets of a kind. Almost always they are all that is asked for, and an empty
+ * kind costs nothing; a bound in the statement would cost a row each time.
+ */
+const firstTwo = (sql: Sql, work: Work, slow: boolean): ReadonlyArray<StoredTicket> =>
+  sql.all<StoredTicket>(
+    "SELECT thread_id, next_at FROM lanes WHERE work = ? AND slow = ? ORDER BY next_at LIMIT 2",
+    work,
+    slow ? 1 : 0,
+  )
+
+type StoredTicket = { readonly thread_id: string; readonly next_at: number }
+
+/** The smallest ticket of a kind that is not due yet. */
+const futureTicketOf = (sql: Sql, work: Work, slow: boolean, bound: number): number | undefined => {
+  const first = firstTwo(sql, work, slow)
+  const future = first.find((row) => row.next_at >= bound)
+  if (future !== undefined || first.length < 2) return future?.next_at
+  return sql.all<{ next_at: number }>(
+    `SELECT next_at FROM lanes WHERE work = ? AND slow = ? AND next_at >= ?
+     ORDER BY next_at LIMIT 1`,
+    work,
+    slow ? 1 : 0,
+    bound,
+  )[0]?.next_at
+}
+
 /** The smallest ticket that is not due yet; undefined without one. */
 export const nextFutureTicket = (sql: Sql, now: number): number | undefined => {
   let earliest: number | undefined
   for (const work of timedWorks) {
-    for (const slow of [0, 1]) {
-      const [row] = sql.all<{ next_at: number }>(
-        `SELECT next_at FROM lanes WHERE work = ? AND slow = ? AND next_at >= ?
-         ORDER BY next_at LIMIT 1`,
-        work,
-        slow,
-        dueBefore(now),
-      )
-      if (row !== undefined && (earliest === undefined || row.next_at < earliest)) {
-        earliest = row.next_at
-      }
+    for (const slow of [false, true]) {
+      const ticket = futureTicketOf(sql, work, slow, dueBefore(now))
+      if (ticket !== undefined && (earliest === undefined || ticket < earliest)) earliest = ticket
     }
   }
   return earliest // L1
@@ -131,31 +150,36 @@ export interface Due {
   readonly ticket: number
 }
 
+interface DueQuery {
+  readonly work: Work
+  readonly slow: boolean
+  readonly now: number
+  readonly limit: number
+}
+
+const dueTickets = (sql: Sql, { limit, now, slow, work }: DueQuery): ReadonlyArray<StoredTicket> => {
+  const bound = dueBefore(now)
+  const first = firstTwo(sql, work, slow)
+  const due = first.filter((row) => row.next_at < bound)
+  if (due.length < 2 || limit <= due.length) return due.slice(0, limit)
+  return sql.all<StoredTicket>(
+    `SELECT thread_id, next_at FROM lanes WHERE work = ? AND slow = ? AND next_at < ?
+     ORDER BY next_at LIMIT ?`,
+    work,
+    slow ? 1 : 0,
+    bound,
+    limit,
+  )
+}
+
 /** The due lanes of one kind with the smallest tickets, in their order. */
-export const dueLanes = (
-  sql: Sql,
-  query: {
-    readonly work: Work
-    readonly slow: boolean
-    readonly now: number
-    readonly limit: number
-  },
-): ReadonlyArray<Due> =>
-  sql
-    .all<{ thread_id: string; next_at: number }>(
-      `SELECT thread_id, next_at FROM lanes WHERE work = ? AND slow = ? AND next_at < ?
-       ORDER BY next_at LIMIT ?`,
-      query.work,
-      query.slow ? 1 : 0,
-      dueBefore(query.now),
-      query.limit,
-    )
-    .map((row) => ({
-      threadId: row.thread_id as ThreadId,
-      work: query.work,
-      slow: query.slow,
-      ticket: row.next_at,
-    })) // L1
+export const dueLanes = (sql: Sql, query: DueQuery): ReadonlyArray<Due> =>
+  dueTickets(sql, query).map((row) => ({
+    threadId: row.thread_id as ThreadId,
+    work: query.work,
+    slow: query.slow,
+    ticket: row.next_at,
+  })) // L1
 
 /** How many lanes are due, exact up to `limit`. */
 export const countDue = (sql: Sql, now: number, limit: number): number => {

@@ -5,7 +5,7 @@
  *   first ready one by sequence, where a deferred one counts from its time on.
  */
 import type { Sql } from "../platform/ObjectStorage.ts"
-import type { Header } from "./Header.ts"
+import { type Header, nonterminalOf } from "./Header.ts"
 import { firstDue, firstQueued, nextDeferredAt, readRow, type SubmissionRow } from "./Ledger.ts"
 
 export interface HeadCandidates {
@@ -32,6 +32,7 @@ export interface HeadView {
 
 /** Reads the candidates: a constant number of rows, whatever the queue or the history. */
 export const readHead = (sql: Sql, header: Header, now: number): HeadView => {
+  if (nonterminalOf(header) === 0) return { head: undefined, nextDeferredAt: undefined }
   const deferredAt = nextDeferredAt(sql)
   const { open, floor } = header.tail
   if (open !== null) return { head: readRow(sql, open), nextDeferredAt: deferredAt }

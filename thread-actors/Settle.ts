@@ -26,9 +26,17 @@ const settlementText = (row: SubmissionRow, content: SettlementContent): string 
   return `{"attempts":${row.attempts}${failure},"outcome":"${content.outcome}"${output}}`
 }
 
+/** The floor once this submission has settled; what cannot be below it is not looked at. */
+const floorBehind = (block: Block, row: SubmissionRow): number => {
+  const { tail, lastSequence } = block.header
+  if (tail.settled + 1 === lastSequence) return lastSequence + 1
+  const from = row.sequence === tail.floor ? row.sequence + 1 : tail.floor
+  return floorAfter(block.sql, from, lastSequence)
+}
+
 /** Settles a submission in this block. */
 export const settle = (block: Block, row: SubmissionRow, content: SettlementContent): void => {
-  const { tail, lastSequence } = block.header
+  const { tail } = block.header
   block.sql.run(
     `UPDATE submissions SET state = 'settled', epoch = ?, dueAt = NULL, outcome = ?,
        settledSequence = ? WHERE sequence = ?`,
@@ -48,7 +56,7 @@ export const settle = (block: Block, row: SubmissionRow, content: SettlementCont
     {
       open: tail.open === row.sequence ? null : tail.open,
       settled: tail.settled + 1,
-      floor: floorAfter(block.sql, tail.floor, lastSequence),
+      floor: floorBehind(block, row),
     },
   )
   if (tail.open !== row.sequence) undefer(block.sql, row)
