@@ -62,6 +62,7 @@ export const lower = (
     armEarliest(slot, sql, life, { now, held: mayStart(life, limits) }) // C2
     return
   }
+  // A due alarm is earlier than any that could be set now.
   if (atMillis < (life.armedAt ?? 0)) set(slot, life, atMillis, now) // C1
 }
 

@@ -39,10 +39,10 @@ const landing = (block: Block, pass: RunningPass, pick: Picked) => {
 const isTransport = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "Unavailable"
 
-const commitSilence = (owner: Owner, block: Block, pick: Picked, transport: boolean): void => {
+const commitSilence = (owner: Owner, block: Block, pick: Picked, transport: boolean): Lane => {
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
   const silent = Answer.afterSilence(lane, momentOf(owner, block), transport)
-  writeLane(block, before, silent, { afterTurn: true })
+  return writeLane(block, before, silent, { afterTurn: true })
 }
 
 const commitVisit = (
@@ -50,7 +50,7 @@ const commitVisit = (
   pass: RunningPass,
   pick: Picked,
   answer: ThreadAnswer<void, never>,
-): void => {
+): Lane => {
   const { before, lane, marked } = landing(block, pass, pick)
   const fenced = pick.fence !== undefined
   const accepted = acceptReport(block, lane, answer.report, { fenced })
@@ -63,7 +63,7 @@ const commitVisit = (
     enrolled: settled ? undefined : accepted.lane.enrolled,
     mustVisit: marked,
   }
-  writeLane(block, before, visited, { afterTurn: true })
+  return writeLane(block, before, visited, { afterTurn: true })
 }
 
 const commitRecovery = (
@@ -72,17 +72,16 @@ const commitRecovery = (
   pass: RunningPass,
   pick: Picked,
   answer: ThreadAnswer<ReadonlyArray<RecoveryReport>, ThreadUnreadable>,
-): void => {
+): Lane => {
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
   const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
   const moment = momentOf(owner, block)
   if (answer.result._tag === "Failure") {
     const failed = Answer.afterSilence(accepted, moment, false)
-    writeLane(block, before, failed, { afterTurn: true })
-    return
+    return writeLane(block, before, failed, { afterTurn: true })
   }
   if (answer.result.value.some((report) => report.disposition === "repaired")) pass.recovered += 1
-  writeLane(block, before, Answer.afterRecovery(lane, accepted, moment), { afterTurn: true })
+  return writeLane(block, before, Answer.afterRecovery(lane, accepted, moment), { afterTurn: true })
 }
 
 const commitTurn = (
@@ -91,15 +90,14 @@ const commitTurn = (
   pass: RunningPass,
   pick: Picked,
   answer: ThreadAnswer<ReadonlyArray<HeadAnswer>, ThreadUnreadable>,
-): void => {
+): Lane => {
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
   const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
   const moment = momentOf(owner, block)
   const heads = answer.result._tag === "Success" ? answer.result.value : undefined
   if (heads === undefined || heads.some((head) => head._tag === "Unrecognized")) {
     const silent = Answer.afterSilence(accepted, moment, false)
-    writeLane(block, before, silent, { afterTurn: true })
-    return
+    return writeLane(block, before, silent, { afterTurn: true })
   }
   pass.settled += heads.filter((head) => head._tag === "Settled").length
   const turned = Answer.afterTurn({
@@ -109,7 +107,7 @@ const commitTurn = (
     yieldAt: pass.yieldAt,
     moment,
   })
-  writeLane(block, before, turned, { afterTurn: true }) // G2
+  return writeLane(block, before, turned, { afterTurn: true }) // G2
 }
 
 /** Says what an operator must hear once: a missing agent, a lane that stalls. */
@@ -134,7 +132,8 @@ const tell = (owner: Owner, before: Lane, after: Lane | undefined) =>
 
 interface Ending {
   readonly failpoint: OwnerFailpoint
-  readonly commit: (block: Block) => void
+  /** Gives the lane as it was written. */
+  readonly commit: (block: Block) => Lane
 }
 
 /** Calls the thread and says how the end is to be committed. */
@@ -146,7 +145,7 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
     failpoint: OwnerFailpoint,
     millis: number,
     effect: Effect.Effect<A, E>,
-    commit: (block: Block, answer: A) => void,
+    commit: (block: Block, answer: A) => Lane,
   ): Effect.Effect<Ending> =>
     Effect.map(Effect.exit(within(millis, effect)), (exit) => ({
       failpoint,
@@ -199,9 +198,6 @@ const failureOf = (exit: Exit.Failure<unknown, unknown>): unknown =>
 export const fly = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
   Effect.gen(function* () {
     const ending = yield* call(owner, life, pass, pick)
-    const after = yield* inBlock(owner, life, ending.failpoint, (block) => {
-      ending.commit(block)
-      return laneOrNew(block, pick.lane.threadId).lane
-    })
+    const after = yield* inBlock(owner, life, ending.failpoint, ending.commit)
     if (pick.kind === "dispatch") yield* tell(owner, pick.lane, after)
   })

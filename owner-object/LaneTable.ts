@@ -157,7 +157,10 @@ interface DueQuery {
   readonly limit: number
 }
 
-const dueTickets = (sql: Sql, { limit, now, slow, work }: DueQuery): ReadonlyArray<StoredTicket> => {
+const dueTickets = (
+  sql: Sql,
+  { limit, now, slow, work }: DueQuery,
+): ReadonlyArray<StoredTicket> => {
   const bound = dueBefore(now)
   const first = firstTwo(sql, work, slow)
   const due = first.filter((row) => row.next_at < bound)

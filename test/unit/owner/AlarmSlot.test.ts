@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest"
+import { OwnerId } from "../../../contracts/Identifiers.ts"
+import { armEarliest, armRetry, lower, needsRepair } from "../../../owner-object/AlarmSlot.ts"
+import { beginLife } from "../../../owner-object/Life.ts"
+import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
+import { limits, now } from "./lanes.ts"
+
+const begin = () => {
+  const storage = openNodeStorage()
+  const host = makeNodeHost({ name: "tenant", storage, now: () => now })
+  const life = beginLife(host, OwnerId.make("tenant"), null)
+  const lowerTo = (atMillis: number, at = now) =>
+    lower(storage.alarm, storage.sql, life, { atMillis, now: at, limits })
+  return { storage, life, lowerTo }
+}
+
+describe("the alarm slot", () => {
+  it("is lowered by an earlier deadline, and left alone by a later one", () => {
+    const { storage, life, lowerTo } = begin()
+    armRetry(storage.alarm, life, now + 500, now)
+    lowerTo(now + 900)
+    expect(storage.alarmAt()).toBe(now + 500)
+    lowerTo(now + 100)
+    expect(storage.alarmAt()).toBe(now + 100)
+  })
+
+  it("is never written again once it is due, however many deadlines have come", () => {
+    const { storage, life, lowerTo } = begin()
+    armRetry(storage.alarm, life, now, now)
+    const before = storage.counts().alarmWrites
+    for (const late of [0, 1, 2, 50, 59_000]) lowerTo(now - 5, now + late)
+    expect(storage.counts().alarmWrites).toBe(before)
+    expect(storage.alarmAt()).toBe(now + 1)
+  })
+
+  it("is in the future when it is set", () => {
+    const { storage, life } = begin()
+    armRetry(storage.alarm, life, now - 1_000, now)
+    expect(storage.alarmAt()).toBe(now + 1)
+  })
+
+  it("counts until it is 60 s overdue, and needs repair from then on", () => {
+    const { life } = begin()
+    life.quiet = false
+    life.armedAt = now - 59_999
+    expect(needsRepair(life, now, limits)).toBe(false)
+    life.armedAt = now - 60_000
+    expect(needsRepair(life, now, limits)).toBe(true)
+    life.armedAt = undefined
+    expect(needsRepair(life, now, limits)).toBe(true)
+  })
+
+  it("is deleted when no lane needs anything, and needs no repair then", () => {
+    const { storage, life } = begin()
+    armRetry(storage.alarm, life, now + 5, now)
+    expect(armEarliest(storage.alarm, storage.sql, life, { now, held: true })).toBe("cleared")
+    expect(storage.alarmAt()).toBeNull()
+    expect(needsRepair(life, now, limits)).toBe(false)
+  })
+})
