@@ -63,7 +63,7 @@ export const lower = (
     return
   }
   // A due alarm is earlier than any that could be set now.
-  if (atMillis < (life.armedAt ?? 0)) set(slot, life, atMillis, now) // C1
+  if (Math.max(atMillis, now + 1) < (life.armedAt ?? 0)) set(slot, life, atMillis, now) // C1
 }
 
 /** Whether another attempt may start. */

@@ -68,7 +68,10 @@ describe("an alarm that is due and not yet delivered", () => {
       })
       const before = armed.length
       const others = yield* Effect.forEach(
-        Array.from({ length: 20 }, (_, index) => ({ thread: `t${index}` })),
+        // Of the lane that is due, and of others.
+        Array.from({ length: 20 }, (_, index) => ({
+          thread: index % 2 === 0 ? "due" : `t${index}`,
+        })),
         loom.submit,
         { concurrency: 20 },
       )
