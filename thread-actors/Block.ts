@@ -39,11 +39,11 @@ export const touch = (block: Block): void => {
   block.touched = true
 }
 
-const begin = (thread: Thread): Block => ({
+const begin = (thread: Thread, header: Header | undefined): Block => ({
   thread,
   sql: thread.host.storage.sql,
   now: clockOf(thread),
-  header: readHeader(thread.host.storage.sql),
+  header: header ?? readHeader(thread.host.storage.sql), // B2
   touched: false,
   settled: [],
 })
@@ -65,15 +65,18 @@ const announce = (block: Block): void => {
 
 const commit = <A>(thread: Thread, prepare: () => void, body: (block: Block) => A): A => {
   let committed: Block | undefined
+  const { header } = thread
+  thread.header = undefined // B2
   const answer = thread.host.storage.transaction(() => {
     prepare()
-    const block = begin(thread)
+    const block = begin(thread, header)
     const result = body(block)
     end(block)
     committed = block
     return result
   })
   thread.hasTables = true
+  thread.header = committed?.header // B2
   if (committed !== undefined) announce(committed) // B1
   return answer
 }

@@ -69,10 +69,6 @@ const charge = (block: Block, row: SubmissionRow): SubmissionRow => {
 const applyInput = (block: Block, row: SubmissionRow): void => {
   const { acceptedAt, agent, inputDigest, principal } = row
   const payload = JSON.stringify({ acceptedAt, agent, inputDigest, principal })
-  const [size] = block.sql.all<{ inputBytes: number }>(
-    "SELECT inputBytes FROM submissions WHERE sequence = ?",
-    row.sequence,
-  )
   append(
     block,
     {
@@ -80,7 +76,7 @@ const applyInput = (block: Block, row: SubmissionRow): void => {
       kind: "InputApplied",
       epoch: row.epoch,
       payload,
-      bytes: bytesOf(payload) + (size?.inputBytes ?? 0),
+      bytes: bytesOf(payload) + row.inputBytes,
     },
     { open: row.sequence }, // C3
   )

@@ -1,6 +1,7 @@
 /**
  * The header of a thread: the `meta` row, the last admitted sequence, and the last record with the
- * counters it carries. Read as one statement at the start of every block; nothing of it is cached.
+ * counters it carries. Read as one statement, and kept from block to block: nothing but
+ * a block changes it.
  *
  * - H1 The revision grows with every change of anything in a report. Admissions and records count by
  *   themselves; a change without either touches the `meta` row.

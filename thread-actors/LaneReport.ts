@@ -99,9 +99,11 @@ const readView = (thread: Thread, header: Header): HeadView | undefined => {
   }
 }
 
+const headerOf = (thread: Thread): Header => (thread.header ??= readHeader(thread.host.storage.sql))
+
 /** The report of this thread now. Reads a constant number of rows, writes none. */
 export const readReport = (thread: Thread, identity: Identity): LaneReport => {
-  const header = thread.hasTables ? readHeader(thread.host.storage.sql) : undefined
+  const header = thread.hasTables ? headerOf(thread) : undefined
   return laneReport({
     threadId: identity.threadId,
     agentsDigest: thread.options.agentsDigest,

@@ -35,10 +35,12 @@ export interface SubmissionRow {
   readonly dueAt: number | null
   readonly outcome: string | null
   readonly settledSequence: number | null
+  readonly inputBytes: number
 }
 
 const columns = `sequence, id, principal, agent, acceptedAt, notBefore, inputDigest, state, epoch,
-  attempts, ended, vanished, vanishedVersion, retries, dueAt, outcome, settledSequence` // L2
+  attempts, ended, vanished, vanishedVersion, retries, dueAt, outcome, settledSequence,
+  inputBytes` // L2
 
 type Raw = { readonly [K in keyof SubmissionRow]: string | number | null }
 
@@ -90,7 +92,8 @@ export const firstQueued = (sql: Sql, floor: number): SubmissionRow | undefined 
   decode(
     sql.all<Raw>(
       `SELECT ${columns} FROM submissions
-       WHERE sequence >= ? AND state NOT IN ('settled', 'unknown', 'joined') AND notBefore IS NULL ORDER BY sequence LIMIT 1`,
+       WHERE sequence >= ? AND state <> 'settled' AND state <> 'unknown'
+         AND state <> 'joined' AND notBefore IS NULL ORDER BY sequence LIMIT 1`,
       floor,
     )[0],
   )

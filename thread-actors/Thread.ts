@@ -15,6 +15,7 @@ import type { Failpoints } from "../platform/Failpoint.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { Agents } from "./Agent.ts"
 import type { Identity } from "./Identity.ts"
+import type { Header } from "./Header.ts"
 import type { LiveAttempt } from "./LiveAttempt.ts"
 import type { Observer } from "./Observers.ts"
 
@@ -55,6 +56,8 @@ export interface Thread {
   /** Who this object is, once a call or the database has told. */
   identity: Identity | undefined
   hasTables: boolean
+  /** As the last committed block left it; only blocks change it. None after one that failed. */
+  header: Header | undefined
   clock: number
   /** The last record this incarnation knows committed. */
   tailSequence: number
@@ -76,6 +79,7 @@ export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Threa
   started: false,
   identity: undefined,
   hasTables: false,
+  header: undefined,
   clock: 0,
   tailSequence: 0,
   live: undefined,

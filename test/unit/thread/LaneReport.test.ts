@@ -126,6 +126,7 @@ const row = (change: Partial<SubmissionRow>): SubmissionRow => ({
   id: "018f0000-0000-7000-8000-000000000001" as never,
   principal: "alice" as never,
   agent: "agent" as never,
+  inputBytes: 2,
   acceptedAt: 1,
   notBefore: null,
   inputDigest: "",

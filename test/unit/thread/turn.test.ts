@@ -182,6 +182,7 @@ describe("a turn", () => {
     const world = makeWorld({ agents: [makeGated().agent] })
     await accepted(world.admit("gated", "fast"))
     world.storage.sql.run("UPDATE meta SET paused = 1")
+    world.crash()
     const reply = await go(world.process())
     expect(reply.result).toEqual({ _tag: "Success", value: [{ _tag: "Paused" }] })
     expect(reply.report).toMatchObject({ paused: true, dueAt: 0 })
