@@ -2,12 +2,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import {
-  brokenServices,
-  brokenStorage,
-  refusedStarts,
-  withoutGuest,
-} from "./loom-control.ts"
+import { brokenServices, brokenStorage, refusedStarts, withoutGuest } from "./loom-control.ts"
 import { type Loom, openLoom } from "./loom.ts"
 
 const settles = {

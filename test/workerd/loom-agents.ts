@@ -65,7 +65,11 @@ const weave = Agent.make("weave", {
       counted(run.info, "first", Effect.succeed(value + 1)),
     )
     if (gate !== undefined)
-      yield* run.step("gate", Schema.Number, counted(run.info, "gate", passing(`${run.info.ownerId}/${gate}`)))
+      yield* run.step(
+        "gate",
+        Schema.Number,
+        counted(run.info, "gate", passing(`${run.info.ownerId}/${gate}`)),
+      )
     const total = yield* run.state.update(
       "total",
       (state) => Option.getOrElse(state, () => 0) + first,

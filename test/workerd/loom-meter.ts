@@ -51,7 +51,7 @@ export const attachMeter = (kind: "owner" | "thread", state: DurableObjectState)
   meters.set(name, meter)
   const exec = sql.exec.bind(sql)
   replace(sql, "exec", (statement: string, ...bindings: ReadonlyArray<unknown>) => {
-    const cursor = exec(statement, ...bindings) as SqlStorageCursor<never>
+    const cursor = exec<never>(statement, ...bindings)
     // What a test asks for its waiting is not the object's.
     if (!statement.startsWith("/* looked at */"))
       meter.asked.push({ statement: statement.replaceAll(/\s+/g, " ").trim(), cursor })

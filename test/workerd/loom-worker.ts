@@ -125,7 +125,8 @@ export class LoomThread extends DurableObject<Cloudflare.Env> {
 }
 
 /** The public edge: its objects are those above. */
-export class LoomApi extends Heddle.make({
-  agents,
-  bindings: { owners: "LOOM_OWNERS", threads: "LOOM_THREADS" },
-}).Entrypoint {}
+export class LoomApi
+  extends Heddle.make({
+    agents,
+    bindings: { owners: "LOOM_OWNERS", threads: "LOOM_THREADS" },
+  }).Entrypoint {}

@@ -6,7 +6,7 @@
 import { env, exports } from "cloudflare:workers"
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test"
 import { expect } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, type Schema } from "effect"
 import { HeddleClient } from "../../client/HeddleClient.ts"
 import { AgentId, IdempotencyKey, OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { JournalRecord } from "../../contracts/JournalRecord.ts"
@@ -44,7 +44,8 @@ export const until = Effect.fnUntraced(function* (
   }
 })
 
-type Row = Record<string, SqlStorageValue>
+/** Nothing stores bytes. */
+type Row = Record<string, string | number | null>
 
 /** The rows and the alarm of an object as they are; starts nothing in it. */
 const look = (
@@ -52,12 +53,14 @@ const look = (
   ...tables: ReadonlyArray<string>
 ) =>
   runInDurableObject(stub as DurableObjectStub, async (_, { storage }) => {
-    const made = storage.sql.exec("/* looked at */ SELECT name FROM sqlite_schema").toArray()
+    const made = storage.sql
+      .exec<{ name: string }>("/* looked at */ SELECT name FROM sqlite_schema")
+      .toArray()
     const known = new Set(made.map(({ name }) => name))
     const rows: Record<string, Array<Row>> = {}
     for (const table of tables)
       rows[table] = known.has(table)
-        ? storage.sql.exec(`/* looked at */ SELECT * FROM ${table}`).toArray()
+        ? storage.sql.exec<Row>(`/* looked at */ SELECT * FROM ${table}`).toArray()
         : []
     return { alarmAt: await storage.getAlarm(), rows }
   })
@@ -67,7 +70,7 @@ let made = 0
 export interface SubmitOptions {
   readonly thread?: string
   readonly agent?: string
-  readonly input?: unknown
+  readonly input?: typeof Schema.Json.Type
   readonly key?: string
 }
 
@@ -81,12 +84,17 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
   const thread = (name: string) => env.LOOM_THREADS.getByName(`${ownerId}/${name}`)
   const rows = () => look(owner(), "lanes", "maintenance")
 
-  const submit = ({ agent = "weave", input = { value: 1 }, key, thread: name = "a" }: SubmitOptions = {}) =>
+  const submit = ({
+    agent = "weave",
+    input = { value: 1 },
+    key,
+    thread: name = "a",
+  }: SubmitOptions = {}) =>
     client.submit({
       ownerId,
       threadId: ThreadId.make(name),
       agent: AgentId.make(agent),
-      input: input as null,
+      input,
       ...(key === undefined ? {} : { idempotencyKey: IdempotencyKey.make(key) }),
     })
 
@@ -95,7 +103,9 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
     "the owner is quiet",
     async () => {
       const { alarmAt, rows: found } = await rows()
-      const busy = found["lanes"]?.some((lane) => lane["work"] !== null || lane["enrolled"] !== null)
+      const busy = found["lanes"]?.some(
+        (lane) => lane["work"] !== null || lane["enrolled"] !== null,
+      )
       const row = found["maintenance"]?.[0]
       const idle = row === undefined || (row["unfinished"] === 0 && row["in_flight"] === "[]")
       return alarmAt === null && busy === false && idle
@@ -144,7 +154,9 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
     open: (gate: string, name = "a") =>
       Effect.ignore(
         Effect.tryPromise(() =>
-          runInDurableObject(thread(name) as DurableObjectStub, () => openGate(`${ownerId}/${gate}`)),
+          runInDurableObject(thread(name) as DurableObjectStub, () =>
+            openGate(`${ownerId}/${gate}`),
+          ),
         ),
       ),
     /** Waits for the settlement at the thread; the owner is not asked. */
