@@ -33,6 +33,9 @@ export default defineConfig({
       {
         test: {
           name: "process",
+          // Load is measured in them: they run when the others have ended, one after the other.
+          sequence: { groupOrder: 1 },
+          fileParallelism: false,
           include: ["test/process/**/*.test.ts"],
           environment: "node",
           testTimeout: 60_000,

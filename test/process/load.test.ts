@@ -23,7 +23,6 @@ describe("a lane that becomes due", () => {
     Effect.gen(function* () {
       const { client } = yield* startServer(worker)
       let accepted = 0
-      const refused: Array<string> = []
       const submitting = yield* Effect.forkChild(
         Effect.forEach(
           Array.from({ length: 64 }, (_, index) => `client-${index}`),
@@ -31,7 +30,7 @@ describe("a lane that becomes due", () => {
             client.submit(noop(thread)).pipe(
               Effect.tap(() => Effect.sync(() => (accepted += 1))),
               // A refusal is an answer, too: the client goes on.
-              Effect.catch((error) => Effect.sync(() => refused.push(error._tag))),
+              Effect.ignore,
               Effect.forever,
             ),
           { concurrency: "unbounded" },
@@ -45,7 +44,7 @@ describe("a lane that becomes due", () => {
         const receipt = yield* client.submit({ ...noop(`due-${round}`), notBefore })
         const settlement = yield* client.awaitSettled(receipt)
         lateness.push(settlement.settledAt - notBefore)
-        expect(accepted - before, [...new Set(refused)].join()).toBeGreaterThan(64)
+        expect(accepted - before).toBeGreaterThan(64)
       }
       yield* Fiber.interrupt(submitting)
       process.stdout.write(`${accepted} accepted, late by ${lateness.join(", ")} ms\n`)

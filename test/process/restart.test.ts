@@ -1,6 +1,6 @@
 /** The whole process killed under load, and started again on the same disk. */
 import { beforeAll, describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { AgentId, IdempotencyKey, OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { JournalRecord } from "../../contracts/JournalRecord.ts"
 import type { WorkerBuild } from "../../scripts/workerBuild.ts"
@@ -30,6 +30,7 @@ describe("a SIGKILL in the middle of the work", () => {
     Effect.gen(function* () {
       const { client, killAndStart } = yield* startServer(worker)
       let settled = 0
+      const underWay = yield* Deferred.make<void>()
       // The caller's part: the same key again until there is a receipt, and waiting for its end.
       const work = (submission: (typeof submissions)[number]) =>
         client.submit(submission).pipe(
@@ -40,13 +41,15 @@ describe("a SIGKILL in the middle of the work", () => {
           Effect.flatMap((receipt) =>
             Effect.map(client.awaitSettled(receipt), (settlement) => ({ receipt, settlement })),
           ),
-          Effect.tap(() => Effect.sync(() => (settled += 1))),
+          Effect.tap(() => {
+            settled += 1
+            return settled < 25 ? Effect.void : Deferred.succeed(underWay, undefined)
+          }),
         )
-      const all = yield* Effect.forkChild(
-        Effect.forEach(submissions, work, { concurrency: 60 }),
-        { startImmediately: true },
-      )
-      while (settled < 25) yield* Effect.sleep(5)
+      const all = yield* Effect.forkChild(Effect.forEach(submissions, work, { concurrency: 60 }), {
+        startImmediately: true,
+      })
+      yield* Deferred.await(underWay)
       const before = settled
       yield* killAndStart
       const ends = yield* Fiber.join(all)

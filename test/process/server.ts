@@ -26,7 +26,11 @@ export const startServer = Effect.fnUntraced(function* (worker: WorkerBuild) {
   yield* Effect.addFinalizer(() => Effect.promise(() => running.kill()))
   const { port, url } = running
   const token = yield* Effect.promise(() =>
-    mintToken({ grants: { principal: "ada" as never, owners: ["*"] }, secret, expiresInSeconds: 600 }),
+    mintToken({
+      grants: { principal: "ada" as never, owners: ["*"] },
+      secret,
+      expiresInSeconds: 600,
+    }),
   )
   const context = yield* Layer.build(HeddleClient.layerHttp({ url, token }))
   return {
