@@ -1,6 +1,7 @@
 /** A thread that goes on for long holds up nobody but itself: with the documented limits. */
 import { afterAll, describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { defaultLimits } from "../../contracts/Limits.ts"
 import { bodies } from "./loom-agents.ts"
 import { killAll, type Loom, openLoom } from "./loom.ts"
 
@@ -33,8 +34,11 @@ describe("sixteen threads whose steps go on", () => {
       yield* loom.until("all sixteen are in their steps", () =>
         names.every((name) => started(loom, name, "gate")),
       )
+      const submittedAt = Date.now()
       const quick = yield* loom.submit({ thread: "quick", agent: "noop", input: null })
       expect(yield* loom.settled(quick)).toMatchObject({ outcome: "completed" })
+      // Less than an owner waits for a turn at most.
+      expect(Date.now() - submittedAt).toBeLessThan(defaultLimits.dispatchGraceMillis)
       expect(yield* states(loom, names)).toEqual(names.map(() => "running"))
       yield* Effect.forEach(names, (name) => loom.open(name, name))
       const ends = yield* Effect.forEach(slow, loom.settled, { concurrency: 16 })
