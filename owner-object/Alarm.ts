@@ -29,7 +29,7 @@ export const armNow = (owner: Owner, life: Life) =>
   Effect.suspend(() => {
     if (life.pass !== undefined) return Effect.void
     return quietBlock(owner, life, "arm", (block) =>
-      AlarmSlot.armRetry(owner.host.storage.alarm, life, block.now, block.now),
+      AlarmSlot.armNow(owner.host.storage.alarm, life, block.now, owner.limits),
     )
   })
 

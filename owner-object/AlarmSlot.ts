@@ -29,6 +29,12 @@ const set = (slot: AlarmSlot, life: Life, atMillis: number, now: number): void =
 export const armRetry = (slot: AlarmSlot, life: Life, atMillis: number, now: number): void =>
   set(slot, life, atMillis, now)
 
+/** Arms for a pass at once. One that is due already, or due next, is left alone. // C1 */
+export const armNow = (slot: AlarmSlot, life: Life, now: number, limits: Limits): void => {
+  if (counts(life.armedAt, now, limits) && (life.armedAt ?? 0) <= now + 1) return
+  set(slot, life, now, now)
+}
+
 /** Sets the alarm to the earliest deadline of all lanes, or deletes it. Tells which. `held`: lanes
  * that wait for a run to end count, since one may start. */
 export const armEarliest = (

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest"
 import { OwnerId } from "../../../contracts/Identifiers.ts"
-import { armEarliest, armRetry, lower, needsRepair } from "../../../owner-object/AlarmSlot.ts"
+import {
+  armEarliest,
+  armNow,
+  armRetry,
+  lower,
+  needsRepair,
+} from "../../../owner-object/AlarmSlot.ts"
 import { beginLife } from "../../../owner-object/Life.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
 import { limits, now } from "./lanes.ts"
@@ -30,6 +36,15 @@ describe("the alarm slot", () => {
     const before = storage.counts().alarmWrites
     for (const late of [0, 1, 2, 50, 59_000]) lowerTo(now - 5, now + late)
     expect(storage.counts().alarmWrites).toBe(before)
+    expect(storage.alarmAt()).toBe(now + 1)
+  })
+
+  it("is not put off by those who ask for a pass at once, again and again", () => {
+    const { storage, life } = begin()
+    armRetry(storage.alarm, life, now + 500, now)
+    armNow(storage.alarm, life, now, limits)
+    expect(storage.alarmAt()).toBe(now + 1)
+    for (const late of [0, 1, 2, 50]) armNow(storage.alarm, life, now + late, limits)
     expect(storage.alarmAt()).toBe(now + 1)
   })
 
