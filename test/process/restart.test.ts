@@ -60,6 +60,11 @@ describe("a SIGKILL in the middle of the work", () => {
           submissionId: receipt.submissionId,
           sequence: receipt.sequence,
         })
+      // The keys have survived, too: nothing is accepted twice.
+      const again = yield* Effect.forEach(submissions, (one) => client.submit(one), {
+        concurrency: 20,
+      })
+      expect(again).toEqual(ends.map(({ receipt }) => ({ ...receipt, duplicate: true })))
       for (const threadId of threads) {
         const page = yield* client.rpc.history({ ownerId, threadId })
         const records: ReadonlyArray<JournalRecord> = page.records
