@@ -9,7 +9,7 @@
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Headers } from "effect/http"
-import type { Rpc} from "effect/rpc";
+import type { Rpc } from "effect/rpc"
 import { RpcMiddleware } from "effect/rpc"
 import { OperationDenied, Unauthenticated } from "./Errors.ts"
 import { OwnerId, Principal, ThreadId } from "./Identifiers.ts"

@@ -8,7 +8,15 @@ import { openLiterals } from "./Open.ts"
 import { Title } from "./Submission.ts"
 
 /** The kinds of work a lane can need from its owner. */
-export const WorkKind = openLiterals(["visit", "recover", "dispatch", "binding", "held", "forget", "outbox"])
+export const WorkKind = openLiterals([
+  "visit",
+  "recover",
+  "dispatch",
+  "binding",
+  "held",
+  "forget",
+  "outbox",
+])
 export type WorkKind = typeof WorkKind.Type
 
 /** One maintenance event, as it ended. */
@@ -33,7 +41,7 @@ export const MaintenanceStatus = Schema.Struct({
   ownerId: OwnerId,
   /** The newest generation; absent for an untouched owner. */
   dirty: Schema.optionalKey(Generation),
-  /** The newest generation below which nothing is enrolled. */
+  /** The newest generation below which nothing is enrolled; absent when too many lanes have work to tell. */
   processed: Schema.optionalKey(Generation),
   nonterminal: Count,
   lanes: Count,

@@ -2,7 +2,15 @@
  * A submission: one accepted input, and the states it passes on its way to its settlement.
  */
 import { Schema } from "effect"
-import { AgentId, Count, IdempotencyKey, Millis, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
+import {
+  AgentId,
+  Count,
+  IdempotencyKey,
+  Millis,
+  OwnerId,
+  SubmissionId,
+  ThreadId,
+} from "./Identifiers.ts"
 import { openLiterals } from "./Open.ts"
 
 /**

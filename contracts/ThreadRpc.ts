@@ -20,7 +20,16 @@ import {
   ThreadUnreadable,
   Unavailable,
 } from "./Errors.ts"
-import { AgentId, Count, Generation, Millis, OwnerId, Principal, SubmissionId, ThreadId } from "./Identifiers.ts"
+import {
+  AgentId,
+  Count,
+  Generation,
+  Millis,
+  OwnerId,
+  Principal,
+  SubmissionId,
+  ThreadId,
+} from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneReport } from "./LaneReport.ts"
 import { openUnion } from "./Open.ts"

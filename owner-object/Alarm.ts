@@ -27,7 +27,7 @@ export const nextPassEnd = (life: Life): Effect.Effect<MaintenancePassReport> =>
 /** Arms for a pass at once, unless one runs. */
 export const armNow = (owner: Owner, life: Life) =>
   Effect.suspend(() => {
-    if (life.pass !== undefined) return Effect.void
+    if (AlarmSlot.passRuns(life, owner.host.now(), owner.limits)) return Effect.void
     return quietBlock(owner, life, "arm", (block) =>
       AlarmSlot.armNow(owner.host.storage.alarm, life, block.now, owner.limits),
     )
@@ -61,13 +61,8 @@ const armAfterFailure = (owner: Owner, ownerId: OwnerId) =>
   })
 
 /** Whether the pass should have ended by itself: its event was cut off, or its promise hangs. */
-const hangs = (owner: Owner, life: Life): boolean => {
-  const { passCeilingMillis, closeMillis } = owner.limits
-  return (
-    life.pass !== undefined &&
-    owner.host.now() > life.pass.startedAt + passCeilingMillis + closeMillis
-  )
-}
+const hangs = (owner: Owner, life: Life): boolean =>
+  life.pass !== undefined && !AlarmSlot.passRuns(life, owner.host.now(), owner.limits)
 
 /** The present life, without a pass that hangs. // A3 */
 const aliveLife = (owner: Owner, ownerId: OwnerId) =>

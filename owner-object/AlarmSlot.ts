@@ -6,8 +6,9 @@
  *   earlier would cancel the delivery under way, and under load a due pass would then never run.
  * - C2 Only an armed time older than that, or none, is repaired, and then to the earliest of all
  *   deadlines.
- * - C3 While a pass runs nobody else writes the alarm: the pass's own re-arm is the cover.
+ * - C3 While a pass runs no deadline is written: the pass's own re-arm is the cover.
  * - C4 Armed times are in the future.
+ * - C5 A pass that hangs holds nobody's alarm.
  */
 import type { Limits } from "../contracts/Limits.ts"
 import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
@@ -18,6 +19,11 @@ import { ticketMillis } from "./Rotation.ts"
 /** Whether the armed time will still be delivered. */
 export const counts = (armedAt: number | undefined, now: number, limits: Limits): boolean =>
   armedAt !== undefined && armedAt > now - limits.alarmGraceMillis // C1
+
+/** Whether a pass runs. One that hangs beyond its ceiling does not: its event was cut off. // C5 */
+export const passRuns = (life: Life, now: number, limits: Limits): boolean =>
+  life.pass !== undefined &&
+  now <= life.pass.startedAt + limits.passCeilingMillis + limits.closeMillis
 
 const set = (slot: AlarmSlot, life: Life, atMillis: number, now: number): void => {
   const at = Math.max(Math.ceil(atMillis), now + 1) // C4
@@ -60,25 +66,26 @@ export const lower = (
   slot: AlarmSlot,
   sql: Sql,
   life: Life,
-  options: { readonly atMillis: number; readonly now: number; readonly limits: Limits },
+  options: {
+    readonly atMillis: number
+    readonly now: number
+    readonly limits: Limits
+    readonly held: boolean
+  },
 ): void => {
-  const { atMillis, now, limits } = options
-  if (life.pass !== undefined) return // C3
+  const { atMillis, now, limits, held } = options
+  if (passRuns(life, now, limits)) return // C3
   if (!counts(life.armedAt, now, limits)) {
-    armEarliest(slot, sql, life, { now, held: mayStart(life, limits) }) // C2
+    armEarliest(slot, sql, life, { now, held }) // C2
     return
   }
   // A due alarm is earlier than any that could be set now.
   if (Math.max(atMillis, now + 1) < (life.armedAt ?? 0)) set(slot, life, atMillis, now) // C1
 }
 
-/** Whether another attempt may start. */
-export const mayStart = (life: Life, limits: Limits): boolean =>
-  life.maintenance.running < limits.runningPerOwner
-
 /** Whether any request must repair the alarm now. Reads memory only. */
 export const needsRepair = (life: Life, now: number, limits: Limits): boolean =>
-  life.pass === undefined && !life.quiet && !counts(life.armedAt, now, limits) // C2
+  !passRuns(life, now, limits) && !life.quiet && !counts(life.armedAt, now, limits) // C2
 
 /** The last resort of an `alarm()` that failed: nothing else may be done there. */
 export const armFallback = (slot: AlarmSlot, now: number, limits: Limits): void =>

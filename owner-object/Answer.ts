@@ -12,7 +12,14 @@ import { delayMillis, jitteredMillis } from "../contracts/Backoff.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
-import { isRunning, type Lane, type Marks, withoutBackoff, withoutStall } from "./Lane.ts"
+import {
+  isRunning,
+  type Lane,
+  type Marks,
+  withoutBackoff,
+  withoutHold,
+  withoutStall,
+} from "./Lane.ts"
 
 /** What the pure functions need to know of the moment. */
 export interface Moment {
@@ -21,6 +28,7 @@ export interface Moment {
   readonly random: number
   readonly limits: Limits
   readonly codeVersion: string
+  readonly agentsDigest: string
 }
 
 /** Whether a turn changed what the thread reports. A lost attempt does so without a new revision. */
@@ -37,7 +45,7 @@ export const afterSilence = (lane: Lane, moment: Moment, transport: boolean): La
     ...lane,
     mustVisit: true,
     suspect: true,
-    marks: { ...lane.marks, failures, backoffUntilAt: now + wait },
+    marks: { ...withoutHold(lane.marks), failures, backoffUntilAt: now + wait },
   }
 }
 
@@ -74,22 +82,29 @@ const watchedRun = (lane: Lane, moment: Moment): Lane => {
   }
 }
 
-/** The lane after an answered `processHead`, its report already taken in. */
+/** Answers that are progress by themselves, whatever else changed meanwhile. */
+const isProgress = (head: HeadAnswer): boolean =>
+  head._tag !== "NeedsRecovery" && head._tag !== "Paused" && head._tag !== "Running"
+
+/**
+ * The lane after an answered `processHead`, its report already taken in. `sentUnder` is what the
+ * call was sent under: the row may have changed while it was under way.
+ */
 export const afterTurn = (options: {
-  readonly before: Lane
+  readonly sentUnder: LaneReport | undefined
   readonly lane: Lane
   readonly heads: ReadonlyArray<HeadAnswer>
   readonly yieldAt: number
   readonly moment: Moment
 }): Lane => {
-  const { before, heads, moment, yieldAt } = options
-  const lane = { ...options.lane, suspect: false }
+  const { heads, moment, sentUnder, yieldAt } = options
+  const lane = { ...options.lane, suspect: false, marks: withoutHold(options.lane.marks) }
   const last = heads.at(-1)
   if (last?._tag === "BindingUnavailable") return boundLane(lane, last, moment)
   const { binding: _ended, ...marks } = lane.marks
   const free = { ...lane, marks }
   if (isRunning(free)) return watchedRun(free, moment) // N3
-  if (changed(before.report, free.report)) {
+  if (heads.some(isProgress) || changed(sentUnder, free.report)) {
     return { ...free, marks: withoutStall(withoutBackoff(marks)) }
   }
   const dueAt = Math.min(free.report?.dueAt ?? Infinity, free.report?.upkeepAt ?? Infinity)
@@ -116,6 +131,7 @@ const boundLane = (
         attempts,
         notBefore: now + delayMillis(curve, attempts),
         reportedAt: bindingLogDue(known, now, limits) ? now : (known?.reportedAt ?? now),
+        agentsDigest: moment.agentsDigest,
         name: head.name ?? head.agent,
       },
     },
@@ -127,7 +143,11 @@ export const bindingLogDue = (known: Marks["binding"], now: number, limits: Limi
   known === undefined || now - known.reportedAt >= limits.bindingReportMillis
 
 /** The lane after an answered `recover`, its report already taken in. */
-export const afterRecovery = (before: Lane, lane: Lane, moment: Moment): Lane =>
-  changed(before.report, lane.report)
+export const afterRecovery = (
+  sentUnder: LaneReport | undefined,
+  lane: Lane,
+  moment: Moment,
+): Lane =>
+  changed(sentUnder, lane.report)
     ? { ...lane, marks: withoutStall(withoutBackoff(lane.marks)) }
     : unchangedTurn(lane, moment)

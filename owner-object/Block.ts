@@ -127,6 +127,10 @@ const count = (block: Block, before: Lane | undefined, after: Lane | undefined):
   if (running < 0 && row.running >= block.limits.runningPerOwner) noteDeadline(block, toTicket(0))
 }
 
+/** Whether another attempt may start, as this block leaves the owner. */
+export const mayStart = (block: Block): boolean =>
+  block.maintenance.running < block.limits.runningPerOwner
+
 /** Takes a report in: the lane, and whether the report accounts for the thread's database. */
 export const acceptReport = (
   block: Block,
@@ -136,12 +140,11 @@ export const acceptReport = (
 ): { readonly lane: Lane; readonly counted: boolean } => {
   raiseAbove(block, report.fence)
   const stored = lane.report
-  const foreign =
-    !options.fenced && stored !== undefined && stored.born !== "" && stored.born !== report.born
-  if (foreign) {
+  const foreign = stored !== undefined && stored.born !== "" && stored.born !== report.born
+  if (foreign && !options.fenced) {
     return { lane: { ...lane, enrolled: lane.enrolled ?? nextGeneration(block) }, counted: false } // B3
   }
-  if (!options.fenced && stored !== undefined && report.revision < stored.revision) {
+  if (!foreign && stored !== undefined && report.revision < stored.revision) {
     return { lane, counted: true }
   }
   return { lane: withReport(lane, report), counted: true }
@@ -215,6 +218,7 @@ export const runBlock = <A>(
         atMillis: block.earliestAt,
         now: block.now,
         limits,
+        held: mayStart(block),
       }) // B1
     }
     return value

@@ -2,20 +2,16 @@
  * A call with a deadline outside the awaited promise: a hung peer costs its caller the deadline and
  * nothing more. The call itself may go on; what it does there is the thread's to fence.
  */
-import { Effect, Exit, Fiber, Option } from "effect"
-import { Unavailable } from "../contracts/Errors.ts"
+import { Data, Effect, Exit, Fiber, Option } from "effect"
 
-const noAnswer = new Unavailable({
-  retryable: true,
-  overloaded: false,
-  reason: "no answer in time",
-})
+/** The deadline passed. Not the transport's failure: the peer may be busy with just this. */
+export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly millis: number }> {}
 
-/** The call's end, or `Unavailable` after `millis`. Never waits for the call to stop. */
+/** The call's end, or `NoAnswer` after `millis`. Never waits for the call to stop. */
 export const within = <A, E>(
   millis: number,
   call: Effect.Effect<A, E>,
-): Effect.Effect<A, E | Unavailable> =>
+): Effect.Effect<A, E | NoAnswer> =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkDetach(Effect.interruptible(call), { startImmediately: true })
     const exit = yield* Effect.interruptible(Effect.timeoutOption(Fiber.await(fiber), millis)).pipe(
@@ -23,7 +19,7 @@ export const within = <A, E>(
     )
     if (Option.isNone(exit)) {
       fiber.interruptUnsafe()
-      return yield* noAnswer
+      return yield* new NoAnswer({ millis })
     }
     return yield* Exit.isFailure(exit.value) ? Effect.failCause(exit.value.cause) : exit.value
   })

@@ -27,6 +27,7 @@ const momentOf = (owner: Owner, block: Block): Answer.Moment => ({
   random: block.host.random(),
   limits: block.limits,
   codeVersion: owner.codeVersion,
+  agentsDigest: owner.agentsDigest,
 })
 
 /** The lane as its row is now, with what was marked during the flight kept. // G3 */
@@ -81,7 +82,9 @@ const commitRecovery = (
     return writeLane(block, before, failed, { afterTurn: true })
   }
   if (answer.result.value.some((report) => report.disposition === "repaired")) pass.recovered += 1
-  return writeLane(block, before, Answer.afterRecovery(lane, accepted, moment), { afterTurn: true })
+  return writeLane(block, before, Answer.afterRecovery(pick.lane.report, accepted, moment), {
+    afterTurn: true,
+  })
 }
 
 const commitTurn = (
@@ -101,7 +104,7 @@ const commitTurn = (
   }
   pass.settled += heads.filter((head) => head._tag === "Settled").length
   const turned = Answer.afterTurn({
-    before: lane,
+    sentUnder: pick.lane.report,
     lane: accepted,
     heads,
     yieldAt: pass.yieldAt,

@@ -22,6 +22,8 @@ export interface BindingWait {
   readonly attempts: number
   readonly notBefore: number
   readonly reportedAt: number
+  /** The agents of the owner's deployment when the wait was set: another one ends it. */
+  readonly agentsDigest: string
   readonly name?: string
 }
 
@@ -39,6 +41,8 @@ export interface Marks {
   /** Looks in a row at a run that goes on, and when to look next. */
   readonly watches?: number
   readonly watchAt?: number
+  /** It would start one attempt too many: it keeps its ticket until another's run ends. */
+  readonly held?: true
 }
 
 export interface Lane {
@@ -76,6 +80,12 @@ export const isRunning = (lane: Lane): boolean =>
 /** The marks without backoff, stall and counts: what any mutation or a fresh success leaves. */
 export const withoutBackoff = (marks: Marks): Marks => {
   const { failures: _f, unchanged: _u, backoffUntilAt: _b, ...rest } = marks
+  return rest
+}
+
+/** The marks of a lane that was given its turn. */
+export const withoutHold = (marks: Marks): Marks => {
+  const { held: _h, ...rest } = marks
   return rest
 }
 

@@ -60,10 +60,6 @@ export const writeLane = (sql: Sql, lane: Lane): void =>
 export const deleteLane = (sql: Sql, threadId: ThreadId): void =>
   sql.run("DELETE FROM lanes WHERE thread_id = ?", threadId)
 
-/** Has a lane wait, with its ticket, until another's run ends. */
-export const holdLane = (sql: Sql, threadId: ThreadId): void =>
-  sql.run("UPDATE lanes SET work = 'held' WHERE thread_id = ?", threadId)
-
 const worksWith = (held: boolean): ReadonlyArray<Work> =>
   held ? [...timedWorks, "held"] : timedWorks
 
@@ -184,6 +180,20 @@ export const dueLanes = (sql: Sql, query: DueQuery): ReadonlyArray<Due> =>
     ticket: row.next_at,
   })) // L1
 
+/** Lanes that wait for an agent, by ticket, from `after` on. */
+export const bindingLanes = (
+  sql: Sql,
+  page: { readonly after: number; readonly limit: number },
+): ReadonlyArray<Lane> =>
+  sql
+    .all<StoredLane>(
+      `SELECT ${columns} FROM lanes WHERE work = 'binding' AND slow = 0 AND next_at > ?
+       ORDER BY next_at LIMIT ?`,
+      page.after,
+      page.limit,
+    )
+    .map(fromStored)
+
 /** How many lanes are due, exact up to `limit`. */
 export const countDue = (sql: Sql, now: number, limit: number): number => {
   let count = 0
@@ -195,14 +205,23 @@ export const countDue = (sql: Sql, now: number, limit: number): number => {
   return count
 }
 
-/** The oldest generation that is enrolled, looked for among the first `limit` lanes with work. */
-export const oldestEnrolled = (sql: Sql, limit: number): Generation | undefined => {
-  const [row] = sql.all<{ oldest: string | null }>(
-    `SELECT MIN(enrolled) AS oldest FROM
+/**
+ * The oldest generation that is enrolled, if any is; `complete` is false when there are more than
+ * `limit` lanes with work, and an older one may be among the rest.
+ */
+export const oldestEnrolled = (
+  sql: Sql,
+  limit: number,
+): { readonly oldest: Generation | undefined; readonly complete: boolean } => {
+  const [row] = sql.all<{ oldest: string | null; seen: number }>(
+    `SELECT MIN(enrolled) AS oldest, COUNT(*) AS seen FROM
       (SELECT enrolled FROM lanes WHERE work IS NOT NULL LIMIT ?)`,
     limit,
   )
-  return (row?.oldest as Generation | null | undefined) ?? undefined
+  return {
+    oldest: (row?.oldest as Generation | null | undefined) ?? undefined,
+    complete: (row?.seen ?? 0) < limit,
+  }
 }
 
 /** A page of lanes by thread id. */

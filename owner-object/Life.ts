@@ -81,16 +81,22 @@ export interface Life {
   /** Mutations under way, and the bytes of their payloads. */
   mutations: number
   heldBytes: number
+  /** Up to which ticket the waits for agents were compared with this deployment's; all at Infinity. */
+  bindingsComparedTo: number
   pass: RunningPass | undefined
   /** Told the end of each pass, once. */
   readonly passWaiters: Set<(report: MaintenancePassReport) => void>
 }
 
-/** Begins a life from the rows. Writes nothing. `armedAt` is what the platform says. */
-export const beginLife = (host: ObjectHost, ownerId: OwnerId, armedAt: number | null): Life => {
+/**
+ * Begins a life from the rows. Writes nothing. Who the owner is was stored at first contact; `asked`
+ * is believed only by an object that the platform did not name and nobody has written to.
+ */
+export const beginLife = (host: ObjectHost, asked: OwnerId, armedAt: number | null): Life => {
   const { sql } = host.storage
   const version = storedVersion(sql)
   const maintenance = version === 0 ? undefined : readMaintenance(sql)
+  const ownerId = maintenance?.ownerId ?? (host.name as OwnerId | undefined) ?? asked
   return {
     ownerId,
     version,
@@ -105,6 +111,7 @@ export const beginLife = (host: ObjectHost, ownerId: OwnerId, armedAt: number | 
     finishScheduled: false,
     mutations: 0,
     heldBytes: 0,
+    bindingsComparedTo: 0,
     pass: undefined,
     passWaiters: new Set(),
   }

@@ -43,6 +43,12 @@ const overloaded = new Unavailable({
   reason: "too many mutations are under way",
 })
 
+const unanswered = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "the thread did not answer in time",
+})
+
 /** Enrols one mutation: the lane is covered from here until a finish or a fenced visit. */
 const enrol = (block: Block, threadId: ThreadId): Generation => {
   const { life, now, limits } = block
@@ -74,7 +80,7 @@ const enrol = (block: Block, threadId: ThreadId): Generation => {
 const admit = (owner: Owner, life: Life, threadId: ThreadId, bytes: number) => {
   const { limits, host } = owner
   const databaseBytes = host.storage.databaseBytes()
-  if (databaseBytes > limits.databaseBytes) {
+  if (databaseBytes >= limits.databaseBytes) {
     return Effect.fail(
       new StorageFull({ actualBytes: databaseBytes, maximumBytes: limits.databaseBytes }),
     )
@@ -112,7 +118,11 @@ const attempt = <A, E, EC>(owner: Owner, life: Life, options: MutationOptions<A,
     const generation = yield* inBlock(owner, life, "enroll", (block) => enrol(block, threadId))
     const answer = yield* owner.failpoints.reach("body:before").pipe(
       Effect.andThen(
-        within(owner.limits.mutationMillis, options.call(generation, owner.host.now())),
+        Effect.catchTag(
+          within(owner.limits.mutationMillis, options.call(generation, owner.host.now())),
+          "NoAnswer",
+          () => Effect.fail(unanswered),
+        ),
       ),
       Effect.tap(() => owner.failpoints.reach("body:after")),
       Effect.onExit((exit) =>

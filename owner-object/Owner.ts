@@ -17,7 +17,7 @@ import type { InternalDefect, InvalidInput } from "../contracts/Errors.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
-import { type Block, runBlock } from "./Block.ts"
+import { type Block, mayStart, runBlock } from "./Block.ts"
 import { takeFinishes } from "./Finish.ts"
 import { beginLife, type Life } from "./Life.ts"
 
@@ -31,6 +31,8 @@ export interface Owner {
   readonly limits: Limits
   readonly failpoints: Failpoints
   readonly codeVersion: string
+  /** The names and schemas of this deployment's agents. */
+  readonly agentsDigest: string
   /** One kept client of all threads of this owner. */
   readonly threads: ThreadClient
   /** Runs an effect that nobody waits for; it outlives the call that started it. */
@@ -134,10 +136,7 @@ export const repairAlarm = (owner: Owner, life: Life) =>
     if (!AlarmSlot.needsRepair(life, host.now(), limits)) return Effect.void
     const { alarm, sql } = host.storage
     return quietBlock(owner, life, "repair", (block) => {
-      AlarmSlot.armEarliest(alarm, sql, life, {
-        now: block.now,
-        held: AlarmSlot.mayStart(life, limits),
-      })
+      AlarmSlot.armEarliest(alarm, sql, life, { now: block.now, held: mayStart(block) })
     })
   })
 

@@ -60,6 +60,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       limits,
       failpoints: options.failpoints,
       codeVersion: options.codeVersion,
+      agentsDigest: options.agentsDigest,
       threads,
       background,
       life: undefined,

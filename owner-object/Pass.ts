@@ -16,7 +16,8 @@ import { delayMillis } from "../contracts/Backoff.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
-import { type Block, openForWriting, readLane, writeLane } from "./Block.ts"
+import { type Block, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
+import { releaseBindings } from "./BindingRelease.ts"
 import { fly } from "./Flight.ts"
 import { isRunning } from "./Lane.ts"
 import { earliestTicket, nextFutureTicket } from "./LaneTable.ts"
@@ -40,21 +41,26 @@ const takeBackFlights = (block: Block): void => {
 
 const anythingDue = (block: Block): boolean => {
   if (block.life.version === 0) return false
-  const ticket = earliestTicket(block.host.storage.sql, startable(block))
+  const ticket = earliestTicket(block.host.storage.sql, mayStart(block))
   return ticket !== undefined && ticket < dueBefore(block.now)
 }
 
-const startable = (block: Block): boolean =>
-  block.maintenance.running < block.limits.runningPerOwner
-
 /** Ends at once when nothing is due; else arms for the case that this pass never ends. */
-const begin = (block: Block, pass: RunningPass): MaintenancePassReport | undefined => {
+const begin = (
+  block: Block,
+  pass: RunningPass,
+  agentsDigest: string,
+): MaintenancePassReport | undefined => {
   const { life, limits, now, host } = block
   if (block.maintenance.inFlight.length > 0) takeBackFlights(block)
+  releaseBindings(block, agentsDigest)
   if (!anythingDue(block)) {
     const { alarm, sql } = host.storage
-    const armed = AlarmSlot.armEarliest(alarm, sql, life, { now, held: startable(block) })
+    const armed = AlarmSlot.armEarliest(alarm, sql, life, { now, held: mayStart(block) })
     life.pass = undefined // P2
+    if (block.maintenance.unfinished > 0) {
+      block.maintenance = { ...block.maintenance, unfinished: 0 }
+    }
     return reportOf(block, pass, { phase: "caught-up", alarm: armed, endedBy: "quiescent" })
   }
   openForWriting(block)
@@ -92,7 +98,7 @@ const close = (
   const { alarm, sql } = host.storage
   const armed = AlarmSlot.armEarliest(alarm, sql, life, {
     now: block.now,
-    held: startable(block),
+    held: mayStart(block),
   }) // P4
   life.pass = undefined // P2
   const report = reportOf(block, pass, { phase: "actionable", alarm: armed, endedBy })
@@ -199,27 +205,50 @@ const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => 
   }
 }
 
-/** Runs one pass to its end and gives its report. The caller has made sure that none runs. */
-export const runPass = (owner: Owner, life: Life) =>
+/** What those who wait for a pass hear of one that failed; its retry is armed by whoever ran it. */
+const failureReport = (owner: Owner, life: Life, pass: RunningPass): MaintenancePassReport => ({
+  phase: "actionable",
+  recovered: pass.recovered,
+  settled: pass.settled,
+  nonterminal: life.maintenance.nonterminal,
+  alarm: "rearmed",
+  startedAt: pass.startedAt,
+  endedAt: owner.host.now(),
+  actorCalls: pass.calls,
+  endedBy: "failure",
+})
+
+const tellWaiters = (life: Life, report: MaintenancePassReport): void => {
+  const waiters = [...life.passWaiters]
+  life.passWaiters.clear()
+  for (const tell of waiters) tell(report)
+}
+
+const toItsEnd = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
   Effect.gen(function* () {
+    const caughtUp = yield* inBlock(owner, life, "begin", (block) =>
+      begin(block, pass, owner.agentsDigest),
+    )
+    if (caughtUp !== undefined) return caughtUp
+    const { passCeilingMillis } = owner.limits
+    const done = yield* Effect.timeoutOption(work(owner, life, pass, latch), passCeilingMillis)
+    if (done._tag === "Some" && done.value !== undefined) return done.value
+    return yield* inBlock(owner, life, "close", (block) => close(block, pass, "ceiling"))
+  })
+
+/** Runs one pass to its end, and tells those who wait. The caller has made sure that none runs. */
+export const runPass = (owner: Owner, life: Life) =>
+  Effect.suspend(() => {
     const latch = Latch.makeUnsafe(false)
     const pass = makePass(owner, latch, life)
-    const ceiling = owner.limits.passCeilingMillis
     life.pass = pass
-    const report = yield* Effect.gen(function* () {
-      const caughtUp = yield* inBlock(owner, life, "begin", (block) => begin(block, pass))
-      if (caughtUp !== undefined) return caughtUp
-      const done = yield* Effect.timeoutOption(work(owner, life, pass, latch), ceiling)
-      if (done._tag === "Some" && done.value !== undefined) return done.value
-      return yield* inBlock(owner, life, "close", (block) => close(block, pass, "ceiling"))
-    }).pipe(
-      Effect.ensuring(
+    return toItsEnd(owner, life, pass, latch).pipe(
+      Effect.onExit((exit) =>
         Effect.sync(() => {
           if (life.pass === pass) life.pass = undefined
+          const report = Exit.isSuccess(exit) ? exit.value : undefined
+          tellWaiters(life, report ?? failureReport(owner, life, pass))
         }),
       ),
     )
-    if (report !== undefined) for (const tell of life.passWaiters) tell(report)
-    life.passWaiters.clear()
-    return report
   })

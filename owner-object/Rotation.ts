@@ -23,8 +23,9 @@ export interface Cover {
   readonly untilAt: number
 }
 
-const earlier = (first: Need | undefined, second: Need | undefined): Need | undefined =>
-  first === undefined || (second !== undefined && second.at < first.at) ? second : first
+/** The earlier of a need and the end of a cover. What is held has no time of its own. */
+const coveredBy = (asked: Need | undefined, cover: Need): Need =>
+  asked === undefined || asked.work === "held" || cover.at < asked.at ? cover : asked
 
 /** The lines of the table from `recoverAt` on: what the stored report asks for. */
 const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined => {
@@ -44,7 +45,7 @@ const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined
   if (binding !== undefined && binding.submissionId === report.head?.submissionId) {
     return { work: "binding", at: Math.max(dueAt, binding.notBefore) }
   }
-  return { work: "dispatch", at: dueAt }
+  return { work: lane.marks.held === true ? "held" : "dispatch", at: dueAt }
 }
 
 /**
@@ -75,7 +76,7 @@ const needBeforeBackoff = (
   const asked = needOfReport(lane, now, limits)
   if (cover === undefined) return asked
   const coverEnd = cover.untilAt > now ? cover.untilAt : now + limits.coverMillis
-  return earlier(asked, { work: "visit", at: coverEnd }) // R4
+  return coveredBy(asked, { work: "visit", at: coverEnd }) // R4
 }
 
 /** Thousandths of a millisecond from epoch milliseconds. Exact until the year 2255. */

@@ -7,12 +7,13 @@
  * - D3 The set in flight is durable before the first of its calls.
  * - D4 A lane is in flight once.
  * - D5 While as many attempts run as may, a lane that would start another is held, with its ticket.
+ * - D6 A pass makes no more calls than its budget.
  */
 import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import { type Block, readLane, writeLane } from "./Block.ts"
 import { type CallKind, isRunning, type Lane, type Work } from "./Lane.ts"
-import { type Due, dueLanes, holdLane } from "./LaneTable.ts"
+import { type Due, dueLanes } from "./LaneTable.ts"
 import type { RunningPass } from "./Life.ts"
 
 const kinds: ReadonlyArray<CallKind> = ["visit", "recover", "dispatch"]
@@ -92,11 +93,17 @@ const pickOf = (block: Block, kind: CallKind, lane: Lane): Picked => ({
   fence: kind === "visit" && !block.life.overlaps.has(lane.threadId) ? lane.enrolled : undefined,
 })
 
-const selectKind = (block: Block, pass: RunningPass, kind: CallKind): ReadonlyArray<Picked> => {
-  const { free, slowFree } = freeSlots(block, pass, kind)
+const selectKind = (
+  block: Block,
+  pass: RunningPass,
+  kind: CallKind,
+  callsLeft: number,
+): ReadonlyArray<Picked> => {
+  const slots = freeSlots(block, pass, kind)
+  const free = Math.min(slots.free, callsLeft) // D6
   if (free <= 0) return []
   let starts = startsLeft(block, pass)
-  let slowLeft = slowFree
+  let slowLeft = slots.slowFree
   const picks: Array<Picked> = []
   for (const due of candidates(block, pass, kind, { limit: free, mayStart: starts > 0 })) {
     if (picks.length === free) break
@@ -109,7 +116,8 @@ const selectKind = (block: Block, pass: RunningPass, kind: CallKind): ReadonlyAr
     }
     if (kind === "dispatch" && !isRunning(lane)) {
       if (starts <= 0) {
-        holdLane(block.host.storage.sql, lane.threadId) // D5
+        const held: Lane = { ...lane, marks: { ...lane.marks, held: true } }
+        writeLane(block, lane, held, { afterTurn: false }) // D5
         continue
       }
       starts -= 1
@@ -123,7 +131,11 @@ const selectKind = (block: Block, pass: RunningPass, kind: CallKind): ReadonlyAr
 /** Gives every free slot away and records who is in flight. */
 export const select = (block: Block, pass: RunningPass): ReadonlyArray<Picked> => {
   if (block.life.version === 0) return []
-  const picks = kinds.flatMap((kind) => selectKind(block, pass, kind))
+  const picks: Array<Picked> = []
+  for (const kind of kinds) {
+    const callsLeft = block.limits.passCalls - pass.calls - picks.length
+    picks.push(...selectKind(block, pass, kind, callsLeft))
+  }
   if (picks.length === 0) return picks
   const inFlight: Array<ThreadId> = [...pass.flights.keys(), ...picks.map((p) => p.lane.threadId)]
   block.maintenance = {

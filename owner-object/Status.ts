@@ -34,12 +34,14 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
   const { sql } = host.storage
   const tables = life.version > 0
   const dirty = newestGeneration(life)
-  const oldest = tables ? oldestEnrolled(sql, countedUpTo) : undefined
+  const { oldest, complete } = tables
+    ? oldestEnrolled(sql, countedUpTo)
+    : { oldest: undefined, complete: true }
   const row = life.maintenance
   return {
     ownerId: life.ownerId,
     ...present("dirty", dirty),
-    ...present("processed", oldest ?? dirty),
+    ...present("processed", complete ? (oldest ?? dirty) : undefined),
     nonterminal: row.nonterminal,
     lanes: row.lanes,
     dueLanes: tables ? countDue(sql, host.now(), countedUpTo) : 0,

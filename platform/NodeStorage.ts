@@ -103,7 +103,8 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
 }
 
 export interface NodeHostOptions {
-  readonly name: string
+  /** Undefined as where the platform does not tell it. */
+  readonly name: string | undefined
   readonly storage: ObjectStorage
   /** Defaults to the real clock. */
   readonly now?: () => number

@@ -16,7 +16,7 @@ const begin = () => {
   const host = makeNodeHost({ name: "tenant", storage, now: () => now })
   const life = beginLife(host, OwnerId.make("tenant"), null)
   const lowerTo = (atMillis: number, at = now) =>
-    lower(storage.alarm, storage.sql, life, { atMillis, now: at, limits })
+    lower(storage.alarm, storage.sql, life, { atMillis, now: at, limits, held: true })
   return { storage, life, lowerTo }
 }
 

@@ -5,10 +5,10 @@ import { afterRecovery, afterSilence, afterTurn } from "../../../owner-object/An
 import type { Lane } from "../../../owner-object/Lane.ts"
 import { laneOf, limits, now, ready, running, submissionId } from "./lanes.ts"
 
-const moment = { now, random: 0, limits, codeVersion: "v1" }
+const moment = { now, random: 0, limits, codeVersion: "v1", agentsDigest: "agents" }
 
 const turn = (before: Lane, lane: Lane, heads: ReadonlyArray<HeadAnswer> = [], yieldAt = now + 1) =>
-  afterTurn({ before, lane, heads, yieldAt, moment })
+  afterTurn({ sentUnder: before.report, lane, heads, yieldAt, moment })
 
 const agent = AgentId.make("gone")
 
@@ -49,6 +49,18 @@ describe("an answered turn", () => {
     expect(lane.marks).toMatchObject({ unchanged: 7 })
     lane = turn(lane, lane)
     expect(lane.marks).toEqual({ stalls: 1, stalledUntilAt: now + 60_000 })
+  })
+
+  it("that settled something is no unchanged turn, although a newer report was there first", () => {
+    const lane = laneOf({ report: ready({ revision: 9 }) })
+    const settled = turn(lane, lane, [{ _tag: "Settled", submissionId, outcome: "completed" }])
+    expect(settled.marks).toEqual({})
+  })
+
+  it("that a newer report overtook is no unchanged turn", () => {
+    const sent = laneOf({ report: ready({ revision: 1 }) })
+    const overtaken = { ...sent, report: ready({ revision: 2 }) }
+    expect(turn(sent, overtaken).marks).toEqual({})
   })
 
   it("of another code version never stalls", () => {
@@ -92,12 +104,16 @@ describe("an answered turn", () => {
 describe("a recovery", () => {
   it("that changed nothing backs off like an unchanged turn", () => {
     const lane = laneOf({ report: running({ recoverAt: 0 }) })
-    expect(afterRecovery(lane, lane, moment).marks).toMatchObject({ unchanged: 1 })
+    expect(afterRecovery(lane.report, lane, moment).marks).toMatchObject({ unchanged: 1 })
   })
 
   it("that repaired something ends the backoff", () => {
     const before = laneOf({ report: running({ recoverAt: 0 }), marks: { unchanged: 3 } })
-    const after = afterRecovery(before, { ...before, report: ready({ revision: 2 }) }, moment)
+    const after = afterRecovery(
+      before.report,
+      { ...before, report: ready({ revision: 2 }) },
+      moment,
+    )
     expect(after.marks).toEqual({})
   })
 })

@@ -46,6 +46,10 @@ export interface WorldOptions {
   readonly failpoints?: Failpoints
   /** What happens to messages between owner and threads. */
   readonly hooks?: InMemoryHooks
+  /** The name the platform gives the object; its owner's id by default. */
+  readonly name?: string | undefined
+  /** How long an alarm must stand unchanged beyond its time before it is delivered. */
+  readonly alarmLagMillis?: number
   /** Asked before each use of the storage; throws to make it fail. */
   readonly storageFault?: (use: "transaction" | "commit" | "alarm") => void
   /** Replaces the fake threads; `owner` is the way to this owner. */
@@ -116,15 +120,19 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
   }
 
   let failpoints = options.failpoints ?? inert
+  let agentsDigest = "agents"
   const start = () => {
     const { view, revoke } = revocable(storage, options.storageFault)
-    const runtime = makeOwnerRuntime(makeNodeHost({ name: ownerId, storage: view }), {
-      limits,
-      codeVersion: "v1",
-      agentsDigest: "agents",
-      thread: (_owner, threadId) => threadTarget(threadId),
-      failpoints: { reach: (point) => failpoints.reach(point) },
-    })
+    const runtime = makeOwnerRuntime(
+      makeNodeHost({ name: "name" in options ? options.name : ownerId, storage: view }),
+      {
+        limits,
+        codeVersion: "v1",
+        agentsDigest,
+        thread: (_owner, threadId) => threadTarget(threadId),
+        failpoints: { reach: (point) => failpoints.reach(point) },
+      },
+    )
     return { runtime, revoke }
   }
   let current = start()
@@ -152,7 +160,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
   /** Delivers the alarm if it is due, as the platform would. */
   const deliver = async (runtime: OwnerRuntime = current.runtime): Promise<boolean> => {
     const at = storage.alarmAt()
-    if (at === null || at > Date.now()) return false
+    if (at === null || at + (options.alarmLagMillis ?? 0) > Date.now()) return false
     storage.alarm.delete()
     delivering = true
     await runtime.alarm()
@@ -174,7 +182,18 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
     }
   }
 
+  /** Waits for the condition without delivering anything. */
+  const until = async (description: string, holds: () => boolean): Promise<void> => {
+    const end = Date.now() + 10_000
+    while (!holds()) {
+      if (Date.now() > end) throw new Error(`not so: ${description}; alarm ${storage.alarmAt()}`)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
   return {
+    until,
+    isDelivering: () => delivering,
     limits,
     storage,
     client,
@@ -187,14 +206,18 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
     runtime: () => current.runtime,
     setFailpoints: (next: Failpoints) => void (failpoints = next),
     /** The object dies where it stands, and the next one starts from the same rows. */
-    crash: () => {
+    crash: (deployment?: { readonly agentsDigest: string }) => {
+      agentsDigest = deployment?.agentsDigest ?? agentsDigest
       current.revoke()
       // The platform delivers an alarm again whose handler did not return.
       if (delivering && storage.alarmAt() === null) storage.alarm.set(Date.now())
       delivering = false
       current = start()
     },
+    /** The lane's row; undefined also before there are tables. */
     lane: (threadId: string) =>
-      storage.sql.all("SELECT * FROM lanes WHERE thread_id = ?", threadId)[0],
+      storage.sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'lanes'").length === 0
+        ? undefined
+        : storage.sql.all("SELECT * FROM lanes WHERE thread_id = ?", threadId)[0],
   }
 }

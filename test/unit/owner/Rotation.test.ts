@@ -58,7 +58,13 @@ describe("what a lane needs", () => {
   })
 
   it("is a binding wait only for the head it belongs to", () => {
-    const binding = { submissionId, attempts: 1, notBefore: now + 5_000, reportedAt: now }
+    const binding = {
+      submissionId,
+      attempts: 1,
+      notBefore: now + 5_000,
+      reportedAt: now,
+      agentsDigest: "agents",
+    }
     expect(need(laneOf({ report: ready(), marks: { binding } }))).toEqual({
       work: "binding",
       at: now + 5_000,
@@ -68,6 +74,13 @@ describe("what a lane needs", () => {
       work: "dispatch",
       at: 0,
     })
+  })
+
+  it("is held without a time of its own, and covered all the same while a mutation is active", () => {
+    const held = laneOf({ report: ready(), marks: { held: true } })
+    expect(need(held)).toEqual({ work: "held", at: 0 })
+    expect(need(held, now + 100)).toEqual({ work: "visit", at: now + 100 })
+    expect(need({ ...held, enrolled: generation(1) })).toEqual({ work: "visit", at: now })
   })
 
   it("is the earlier of the head's and the upkeep's time", () => {

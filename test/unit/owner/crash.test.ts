@@ -212,7 +212,7 @@ describe("storage that fails", () => {
         }
         await world.alarmsUntil(`settled, block ${failing} failing`, () => {
           const owes = world.thread("a").queued > 0
-          if (owes) expect(world.storage.alarmAt() ?? "delivering").not.toBeUndefined()
+          if (owes) expect(world.storage.alarmAt() !== null || world.isDelivering()).toBe(true)
           return world.thread("a").settled.length === 1
         })
         await world.quiet()
@@ -270,7 +270,7 @@ describe("an alarm", () => {
   })
 
   it("of a due lane is served while 64 clients submit without pause", async () => {
-    const world = makeOwnerWorld()
+    const world = makeOwnerWorld({ alarmLagMillis: 20 })
     await run(world.submit("due"))
     const served = () => world.thread("due").settled.length > 0
     const clients = Array.from({ length: 64 }, async (_, index) => {
@@ -294,11 +294,32 @@ describe("an alarm", () => {
     world.setFailpoints({
       reach: (point) => (point === "begin:before" && hung++ === 0 ? Effect.never : Effect.void),
     })
-    await world.alarmsUntil("the alarm is due", () => (world.storage.alarmAt() ?? 0) <= Date.now())
     world.storage.alarm.delete()
     void world.runtime().alarm()
-    await world.alarmsUntil("the pass hangs", () => hung === 1)
+    await world.until("the pass hangs", () => hung === 1)
     world.storage.alarm.set(Date.now())
+    await world.quiet()
+    expect(world.thread("a").settled).toEqual([1])
+  })
+
+  it("is armed by any request while a pass hangs beyond its ceiling", async () => {
+    const world = makeOwnerWorld({ limits: { passCeilingMillis: 20, closeMillis: 1 } })
+    await run(world.submit("a"))
+    let hung = false
+    world.setFailpoints({
+      reach: (point) =>
+        Effect.suspend(() => {
+          if (hung || point !== "begin:before") return Effect.void
+          hung = true
+          return Effect.never
+        }),
+    })
+    world.storage.alarm.delete()
+    void world.runtime().alarm()
+    const hungAt = Date.now()
+    await world.until("the pass hangs beyond its ceiling", () => hung && Date.now() > hungAt + 30)
+    await run(world.client.maintenanceStatus({ ownerId }))
+    expect(world.storage.alarmAt()).not.toBeNull()
     await world.quiet()
     expect(world.thread("a").settled).toEqual([1])
   })
