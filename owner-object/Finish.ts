@@ -8,10 +8,11 @@
  *   says that it holds nothing.
  * - E3 A mutation without an answer leaves the lane enrolled; only a fenced visit clears it.
  */
+import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import { acceptReport, type Block, deleteLane, laneOrNew, writeLane } from "./Block.ts"
 import type { Lane } from "./Lane.ts"
-import type { Ended, Overlap } from "./Life.ts"
+import type { Ended, Life, Overlap } from "./Life.ts"
 
 /** Whether the end of an overlap accounts for everything that was enrolled in it. Pure. */
 export const clears = (
@@ -67,6 +68,11 @@ export const takeFinishes = (block: Block): void => {
   for (const ended of waiting) finishOne(block, ended)
 }
 
-/** Whether a new mutation of this lane would be one too many. */
-export const laneFull = (overlap: Overlap | undefined, limits: Limits): boolean =>
-  overlap !== undefined && overlap.count >= limits.mutationsPerLane
+/** Whether a new mutation of this lane would be one too many; those that only wait to be finished do
+ * not count. */
+export const laneFull = (life: Life, threadId: ThreadId, limits: Limits): boolean => {
+  const overlap = life.overlaps.get(threadId)
+  if (overlap === undefined || overlap.count < limits.mutationsPerLane) return false
+  const ended = life.ended.filter((one) => one.threadId === threadId).length
+  return overlap.count - ended >= limits.mutationsPerLane
+}

@@ -86,7 +86,7 @@ const admit = (owner: Owner, life: Life, threadId: ThreadId, bytes: number) => {
     )
   }
   const full =
-    laneFull(life.overlaps.get(threadId), limits) ||
+    laneFull(life, threadId, limits) ||
     life.mutations >= limits.mutationsPerOwner ||
     life.heldBytes + bytes > limits.mutationBytesPerOwner
   return full ? Effect.fail(overloaded) : Effect.void
