@@ -68,8 +68,14 @@ export const makeGeneration = (mark: { incarnation: number; counter: number }): 
 /** The incarnation inside a generation. */
 export const incarnationOf = (generation: Generation): number => Number(generation.slice(0, 15))
 
-/** Epoch milliseconds, an integer. Fields of this schema end in `At`. */
-export const Millis = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+/** The last millisecond whose thousandths are exact in a double: in June 2255. */
+export const millisMax = 9_007_199_254_740
+
+/** Epoch milliseconds, an integer up to `millisMax`. Fields of this schema end in `At`. */
+export const Millis = Schema.Int.check(
+  Schema.isGreaterThanOrEqualTo(0),
+  Schema.isLessThanOrEqualTo(millisMax),
+)
 
 /** A duration or count that cannot be negative. Fields that are durations end in `Millis`. */
 export const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))

@@ -9,6 +9,7 @@
  *   already given for the present.
  * - R4 An enrolled lane is always due at some time: a visit, or the end of its cover.
  */
+import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import { isRunning, type Lane, type Work } from "./Lane.ts"
 
@@ -79,8 +80,8 @@ const needBeforeBackoff = (
   return coveredBy(asked, { work: "visit", at: coverEnd }) // R4
 }
 
-/** Thousandths of a millisecond from epoch milliseconds. Exact until the year 2255. */
-export const toTicket = (atMillis: number): number => atMillis * 1000
+/** Thousandths of a millisecond from epoch milliseconds; what is farther than they count is last. */
+export const toTicket = (atMillis: number): number => Math.min(atMillis, millisMax) * 1000
 
 /** The millisecond a ticket falls into: when the alarm must ring for it. */
 export const ticketMillis = (ticket: number): number => Math.floor(ticket / 1000)

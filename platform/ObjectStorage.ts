@@ -61,6 +61,11 @@ const isBindable = (value: unknown): value is SqlValue => {
   return !Number.isInteger(value) || Number.isSafeInteger(value)
 }
 
+/** A value that no statement can bind: a mistake of the code that made it, not of the storage. */
+export class NotStorable extends TypeError {
+  override readonly name = "NotStorable"
+}
+
 /** Refuses a statement that the platform would refuse, or would store as something else. */
 export const checkBindings = (bindings: ReadonlyArray<SqlValue>): void => {
   if (bindings.length > bindingsMax)
@@ -69,7 +74,7 @@ export const checkBindings = (bindings: ReadonlyArray<SqlValue>): void => {
   for (const [index, value] of bindings.entries())
     if (!isBindable(value))
       // S3
-      throw new TypeError(
+      throw new NotStorable(
         `parameter ${index + 1} is ${typeof value} ${String(value)}: not storable`,
       )
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { millisMax } from "../../../contracts/Identifiers.ts"
 import { needOf, ticketMillis, ticketOf, toTicket } from "../../../owner-object/Rotation.ts"
 import { generation, laneOf, limits, now, ready, reportOf, running, submissionId } from "./lanes.ts"
 
@@ -122,6 +123,11 @@ describe("a ticket", () => {
   it("places it behind every ticket already given for the present", () => {
     const first = give(0, undefined)
     expect(give(0, undefined, first)).toBe(first + 1)
+  })
+
+  it("of a time beyond all counting is the last one, and can be stored", () => {
+    expect(give(Number.MAX_SAFE_INTEGER, undefined)).toBe(toTicket(millisMax))
+    expect(Number.isSafeInteger(give(Infinity, undefined))).toBe(true)
   })
 
   it("stays with a lane that is due, whatever its kind of work becomes", () => {

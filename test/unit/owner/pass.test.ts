@@ -326,6 +326,25 @@ describe("a held lane", () => {
   })
 })
 
+describe("a thread that tells what cannot be stored", () => {
+  it("costs its own lane only", async () => {
+    const world = makeOwnerWorld()
+    const poison = world.thread("poison")
+    const report = poison.report.bind(poison)
+    poison.report = () => ({ ...report(), outboxAt: Number.MAX_SAFE_INTEGER })
+    await run(Effect.exit(world.submit("poison")))
+    for (let index = 0; index < 20; index++) await run(world.submit(`healthy-${index}`))
+    await world.alarmsUntil("the healthy ones settled", () =>
+      Array.from({ length: 20 }, (_, index) => world.thread(`healthy-${index}`)).every(
+        (thread) => thread.settled.length === 1,
+      ),
+    )
+    poison.report = report
+    await world.quiet()
+    expect(poison.settled).toEqual([1])
+  })
+})
+
 describe("an owner's limits", () => {
   const blocked = (limits: Parameters<typeof makeOwnerWorld>[0] & {}) => {
     const landing = gate()
