@@ -182,6 +182,25 @@ describe("fairness", () => {
     expect(Math.max(...firstTurns)).toBeLessThan(10)
   })
 
+  it("does so also when the owner dies at the fifth turn", async () => {
+    const world = makeOwnerWorld({ limits: { dispatchSlots: 1 } })
+    const small = Array.from({ length: 9 }, (_, index) => `small-${index}`)
+    const order: Array<string> = []
+    for (const name of ["big", ...small]) {
+      world.thread(name).onTurn = () => {
+        order.push(name)
+        if (order.length === 5) world.crash()
+      }
+    }
+    for (let index = 0; index < 100; index++) await run(world.submit("big"))
+    for (const name of small) await run(world.submit(name))
+    await world.alarmsUntil("the small ones settled", () =>
+      small.every((name) => world.thread(name).settled.length === 1),
+    )
+    // One turn more than without the death: the one that it cut off.
+    expect(Math.max(...small.map((name) => order.indexOf(name)))).toBeLessThan(11)
+  })
+
   it("serves an old lane although lanes with rising ids come for ever", async () => {
     const world = makeOwnerWorld({ limits: { dispatchSlots: 1 } })
     await run(world.submit("old"))
