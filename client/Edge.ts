@@ -90,6 +90,7 @@ const handlers = (options: EdgeOptions) =>
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),
         wake: (payload) => owner.wake(payload),
+        recoveryStatus: (payload) => owner.recoveryStatus(payload),
         maintenanceStatus: (payload) => owner.maintenanceStatus(payload),
         runMaintenance: (payload) => owner.runMaintenance(payload),
         listThreads: (payload) => owner.listThreads(payload),

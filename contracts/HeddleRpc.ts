@@ -10,6 +10,7 @@ import { Count, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneStatus, MaintenanceStatus, ThreadPage } from "./Maintenance.ts"
 import { ListThreadsFields, RunMaintenanceReply, SubmitErrors } from "./OwnerRpc.ts"
+import { RecoveryFault } from "./Recovery.ts"
 import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
 import { HistoryFields } from "./ThreadRpc.ts"
@@ -43,6 +44,12 @@ export class HeddleRpc extends RpcGroup.make(
   Rpc.make("readState", { payload: Address, success: ThreadState, error: ReadErrors }),
   /** Ends the stall and the backoff of a lane and has it visited. Clears no fault. */
   Rpc.make("wake", { payload: Address, success: LaneStatus, error: Common }),
+  /** The recorded fault of one thread. None means no recorded fault, not proof of health. */
+  Rpc.make("recoveryStatus", {
+    payload: Address,
+    success: Schema.OptionFromNullOr(RecoveryFault),
+    error: Common,
+  }),
   Rpc.make("maintenanceStatus", {
     payload: { ownerId: OwnerId },
     success: MaintenanceStatus,

@@ -70,6 +70,10 @@ export const defaultLimits = {
   /** How long the owner waits for `processHead` beyond the attention time. */
   dispatchGraceMillis: 5 * second,
   recoverMillis: 30 * second,
+  faultRetryMillis: 5 * second,
+  faultRetryMaxMillis: 60 * second,
+  /** A recovery that timed out is dear: it is tried less often. */
+  faultTimeoutRetryMaxMillis: 15 * minute,
 
   // A turn.
   headsPerTurn: 8,

@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { Count, Generation, Millis, OwnerId, ThreadId } from "./Identifiers.ts"
 import { LaneHead } from "./LaneReport.ts"
 import { openLiterals } from "./Open.ts"
+import { RecoveryFault } from "./Recovery.ts"
 import { Title } from "./Submission.ts"
 
 /** The kinds of work a lane can need from its owner. */
@@ -83,6 +84,8 @@ export const LaneStatus = Schema.Struct({
   binding: Schema.optionalKey(
     Schema.Struct({ attempts: Count, notBefore: Millis, name: Schema.optionalKey(Schema.String) }),
   ),
+  /** Its recovery is blocked. */
+  fault: Schema.optionalKey(RecoveryFault),
 })
 export type LaneStatus = typeof LaneStatus.Type
 

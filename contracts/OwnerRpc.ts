@@ -8,6 +8,7 @@ import { CommonErrors } from "./Errors.ts"
 import { Count, OwnerId, ThreadId } from "./Identifiers.ts"
 import { LaneReport } from "./LaneReport.ts"
 import { LaneStatus, MaintenancePassReport, MaintenanceStatus, ThreadPage } from "./Maintenance.ts"
+import { RecoveryFault } from "./Recovery.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
 import { AdmissionRefusal } from "./ThreadRpc.ts"
 
@@ -40,6 +41,16 @@ const wake = Rpc.make("wake", {
 const laneStatus = Rpc.make("laneStatus", {
   payload: Address,
   success: LaneStatus,
+  error: Common,
+}).pipe(admits("Principal"))
+
+/**
+ * The recorded fault of one thread: a bounded local read; never reads a journal, never calls the
+ * thread. None means no recorded fault, not proof of health.
+ */
+const recoveryStatus = Rpc.make("recoveryStatus", {
+  payload: Address,
+  success: Schema.OptionFromNullOr(RecoveryFault),
   error: Common,
 }).pipe(admits("Principal"))
 
@@ -80,6 +91,7 @@ export class OwnerRpc extends RpcGroup.make(
   report,
   wake,
   laneStatus,
+  recoveryStatus,
   maintenanceStatus,
   runMaintenance,
   listThreads,

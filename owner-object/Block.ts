@@ -81,7 +81,8 @@ export const writeLane = (
   const overlap = life.overlaps.get(lane.threadId)
   const cover = overlap === undefined ? undefined : { untilAt: overlap.coverUntilAt }
   const need = needOf(watched, cover, now, limits)
-  const slow = (watched.marks.failures ?? 0) > 0 || (watched.marks.unchanged ?? 0) > 0
+  const { faultRetryAt, failures = 0, unchanged = 0 } = watched.marks
+  const slow = failures > 0 || unchanged > 0 || faultRetryAt !== undefined
   const kept = options.afterTurn ? undefined : before?.nextAt
   const nextAt =
     need === undefined ? undefined : ticketOf({ need, kept, now, lastTicket: life.lastTicket })
@@ -108,6 +109,11 @@ const noteDeadline = (block: Block, ticket: number | undefined): void => {
   if (block.earliestAt === undefined || at < block.earliestAt) block.earliestAt = at
 }
 
+/** A counter is derived: were it ever wrong, it must not make what shows it fail. */
+const moved = (counter: number, by: number): number => Math.max(0, counter + by)
+
+const isFaulted = (lane: Lane | undefined): boolean => lane?.marks.faultRetryAt !== undefined
+
 /** Keeps the counters of the maintenance row in step with the rows. */
 const count = (block: Block, before: Lane | undefined, after: Lane | undefined): void => {
   const lanes = Number(after !== undefined) - Number(before !== undefined)
@@ -115,13 +121,15 @@ const count = (block: Block, before: Lane | undefined, after: Lane | undefined):
   const running =
     Number(after !== undefined && isRunning(after)) -
     Number(before !== undefined && isRunning(before))
-  if (lanes === 0 && nonterminal === 0 && running === 0) return
+  const faulted = Number(isFaulted(after)) - Number(isFaulted(before))
+  if (lanes === 0 && nonterminal === 0 && running === 0 && faulted === 0) return
   const row = block.maintenance
   block.maintenance = {
     ...row,
-    lanes: row.lanes + lanes,
-    nonterminal: row.nonterminal + nonterminal,
-    running: row.running + running,
+    lanes: moved(row.lanes, lanes),
+    nonterminal: moved(row.nonterminal, nonterminal),
+    running: moved(row.running, running),
+    faulted: moved(row.faulted, faulted),
   }
   // A lane that is held may start now.
   if (running < 0 && row.running >= block.limits.runningPerOwner) noteDeadline(block, toTicket(0))

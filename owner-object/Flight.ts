@@ -11,15 +11,16 @@
  */
 import { Effect, Exit } from "effect"
 import type { ThreadUnreadable } from "../contracts/Errors.ts"
-import type { RecoveryReport } from "../contracts/Recovery.ts"
+import type { RecoveryFailure, RecoveryReport } from "../contracts/Recovery.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import * as Answer from "./Answer.ts"
-import { acceptReport, type Block, laneOrNew, writeLane } from "./Block.ts"
+import { acceptReport, type Block, laneOrNew, openForWriting, writeLane } from "./Block.ts"
 import { within } from "./Call.ts"
 import type { Lane } from "./Lane.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import type { ThreadAnswer } from "./Mutation.ts"
 import { addressOf, inBlock, type Owner, type OwnerFailpoint } from "./Owner.ts"
+import * as RecoveryFaults from "./RecoveryFaults.ts"
 import type { Picked } from "./Select.ts"
 
 const momentOf = (owner: Owner, block: Block): Answer.Moment => ({
@@ -44,6 +45,13 @@ const commitSilence = (owner: Owner, block: Block, pick: Picked, transport: bool
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
   const silent = Answer.afterSilence(lane, momentOf(owner, block), transport)
   return writeLane(block, before, silent, { afterTurn: true })
+}
+
+/** A call that failed: of a recovery it is a fault, of any other a backoff. */
+const commitFailure = (owner: Owner, block: Block, pick: Picked, error: unknown): Lane => {
+  if (pick.kind !== "recover") return commitSilence(owner, block, pick, isTransport(error))
+  const { before, lane } = laneOrNew(block, pick.lane.threadId)
+  return commitFault(block, before, lane, RecoveryFaults.failureOf("recover", error))
 }
 
 const commitVisit = (
@@ -76,15 +84,28 @@ const commitRecovery = (
 ): Lane => {
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
   const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
-  const moment = momentOf(owner, block)
   if (answer.result._tag === "Failure") {
-    const failed = Answer.afterSilence(accepted, moment, false)
-    return writeLane(block, before, failed, { afterTurn: true })
+    const failure = RecoveryFaults.failureOf("recover", answer.result.error)
+    return commitFault(block, before, accepted, failure)
   }
   if (answer.result.value.some((report) => report.disposition === "repaired")) pass.recovered += 1
-  return writeLane(block, before, Answer.afterRecovery(pick.lane.report, accepted, moment), {
-    afterTurn: true,
-  })
+  const healed = RecoveryFaults.clearFault(block, accepted)
+  const moment = momentOf(owner, block)
+  const recovered =
+    healed === accepted ? Answer.afterRecovery(pick.lane.report, accepted, moment) : healed
+  return writeLane(block, before, recovered, { afterTurn: true })
+}
+
+/** A recovery that failed: recorded before anything else happens for the lane. */
+const commitFault = (
+  block: Block,
+  before: Lane | undefined,
+  lane: Lane,
+  failure: RecoveryFailure,
+): Lane => {
+  openForWriting(block)
+  const faulted = RecoveryFaults.recordFault(block, { ...lane, suspect: true }, failure)
+  return writeLane(block, before, faulted, { afterTurn: true })
 }
 
 const commitTurn = (
@@ -97,8 +118,12 @@ const commitTurn = (
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
   const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
   const moment = momentOf(owner, block)
-  const heads = answer.result._tag === "Success" ? answer.result.value : undefined
-  if (heads === undefined || heads.some((head) => head._tag === "Unrecognized")) {
+  if (answer.result._tag === "Failure") {
+    const failure = RecoveryFaults.failureOf("processHead", answer.result.error)
+    return commitFault(block, before, accepted, failure)
+  }
+  const heads = answer.result.value
+  if (heads.some((head) => head._tag === "Unrecognized")) {
     const silent = Answer.afterSilence(accepted, moment, false)
     return writeLane(block, before, silent, { afterTurn: true })
   }
@@ -113,7 +138,7 @@ const commitTurn = (
   return writeLane(block, before, turned, { afterTurn: true }) // G2
 }
 
-/** Says what an operator must hear once: a missing agent, a lane that stalls. */
+/** Says what an operator must hear once: a fault, a missing agent, a lane that stalls. */
 const tell = (owner: Owner, before: Lane, after: Lane | undefined) =>
   Effect.gen(function* () {
     const binding = after?.marks.binding
@@ -126,6 +151,11 @@ const tell = (owner: Owner, before: Lane, after: Lane | undefined) =>
           ? Effect.logError(line)
           : Effect.logDebug(line),
       )
+    }
+    if (after?.marks.faultRetryAt !== undefined) {
+      const line = "the thread cannot be recovered; recoveryStatus tells why"
+      const first = before.marks.faultRetryAt === undefined
+      yield* annotate(first ? Effect.logError(line) : Effect.logDebug(line))
     }
     const stalls = after?.marks.stalls ?? 0
     if (stalls === 1 && before.marks.stalls === undefined) {
@@ -151,11 +181,11 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
     commit: (block: Block, answer: A) => Lane,
   ): Effect.Effect<Ending> =>
     Effect.map(Effect.exit(within(millis, effect)), (exit) => ({
-      failpoint,
+      failpoint: pick.kind === "recover" && isFault(exit) ? "fault" : failpoint,
       commit: (block) =>
         Exit.isSuccess(exit)
           ? commit(block, exit.value)
-          : commitSilence(owner, block, pick, isTransport(failureOf(exit))),
+          : commitFailure(owner, block, pick, errorOf(exit)),
     }))
   switch (pick.kind) {
     case "visit":
@@ -194,7 +224,11 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
   }
 }
 
-const failureOf = (exit: Exit.Failure<unknown, unknown>): unknown =>
+/** Whether a recovery failed, in its call or as data of its reply. */
+const isFault = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) || (exit.value as ThreadAnswer<unknown, unknown>).result._tag === "Failure"
+
+const errorOf = (exit: Exit.Failure<unknown, unknown>): unknown =>
   exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
 
 /** One flight from call to commit. Fails only when the commit does. */
@@ -202,5 +236,5 @@ export const fly = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =
   Effect.gen(function* () {
     const ending = yield* call(owner, life, pass, pick)
     const after = yield* inBlock(owner, life, ending.failpoint, ending.commit)
-    if (pick.kind === "dispatch") yield* tell(owner, pick.lane, after)
+    if (pick.kind !== "visit") yield* tell(owner, pick.lane, after)
   })

@@ -61,12 +61,21 @@ export const handlersLayer = (owner: Owner) =>
           const lane = yield* quietBlock(owner, life, "wake", (block) =>
             Hints.wake(block, threadId),
           )
-          return Status.laneStatus(threadId, lane, owner.host.now())
+          return lane === undefined
+            ? Status.statusOfThread(owner.host, life, threadId)
+            : Status.laneStatus(threadId, lane, {
+                now: owner.host.now(),
+                fault: Status.faultOf(owner.host, life, threadId),
+              })
         }),
       ),
     laneStatus: ({ ownerId, threadId }) =>
       Effect.map(enter(owner, ownerId), (life) =>
         Status.statusOfThread(owner.host, life, threadId),
+      ),
+    recoveryStatus: ({ ownerId, threadId }) =>
+      Effect.map(enter(owner, ownerId), (life) =>
+        Option.fromUndefinedOr(Status.faultOf(owner.host, life, threadId)),
       ),
     maintenanceStatus: ({ ownerId }) =>
       Effect.map(enter(owner, ownerId), (life) => Status.maintenanceStatus(owner.host, life)),

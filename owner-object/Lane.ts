@@ -41,6 +41,8 @@ export interface Marks {
   /** Looks in a row at a run that goes on, and when to look next. */
   readonly watches?: number
   readonly watchAt?: number
+  /** Its recovery failed; nothing else happens for the lane until one succeeds. */
+  readonly faultRetryAt?: number
   /** It would start one attempt too many: it keeps its ticket until another's run ends. */
   readonly held?: true
 }

@@ -18,6 +18,8 @@ export interface MaintenanceRow {
   readonly nonterminal: number
   /** Lanes whose thread runs an attempt. */
   readonly running: number
+  /** Lanes with a recorded fault. */
+  readonly faulted: number
   readonly lastServed: ThreadId | undefined
   readonly lastRecovered: ThreadId | undefined
   readonly lastPass: MaintenancePassReport | undefined
@@ -32,6 +34,7 @@ export const untouched = (ownerId: OwnerId): MaintenanceRow => ({
   lanes: 0,
   nonterminal: 0,
   running: 0,
+  faulted: 0,
   lastServed: undefined,
   lastRecovered: undefined,
   lastPass: undefined,
@@ -63,6 +66,8 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
     lanes: row.lanes,
     nonterminal: row.nonterminal,
     running: row.running,
+    // Absent in tables of the first version, until the next mutation.
+    faulted: Number(row["faulted"] ?? 0),
     lastServed: (row.last_served as ThreadId | null) ?? undefined,
     lastRecovered: (row.last_recovered as ThreadId | null) ?? undefined,
     lastPass:
@@ -77,8 +82,8 @@ export const storedOwnerId = (sql: Sql): OwnerId | undefined =>
 export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
   sql.run(
     `INSERT OR REPLACE INTO maintenance (id, owner_id, incarnation, in_flight, unfinished, lanes,
-      nonterminal, running, last_served, last_recovered, last_pass)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      nonterminal, running, faulted, last_served, last_recovered, last_pass)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.ownerId,
     row.incarnation,
     JSON.stringify(row.inFlight),
@@ -86,6 +91,7 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     row.lanes,
     row.nonterminal,
     row.running,
+    row.faulted,
     row.lastServed ?? null,
     row.lastRecovered ?? null,
     row.lastPass === undefined ? null : JSON.stringify(row.lastPass),

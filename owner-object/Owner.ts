@@ -54,6 +54,7 @@ export const ownerFailpoints = [
   "select",
   "visit",
   "recover",
+  "fault",
   "binding",
   "report",
   "close",

@@ -8,6 +8,7 @@
  * - R3 A lane that becomes due stands behind every deadline of that millisecond and every ticket
  *   already given for the present.
  * - R4 An enrolled lane is always due at some time: a visit, or the end of its cover.
+ * - R5 Of a faulted lane only its recovery is tried.
  */
 import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
@@ -71,6 +72,8 @@ const needBeforeBackoff = (
   now: number,
   limits: Limits,
 ): Need | undefined => {
+  const { faultRetryAt } = lane.marks
+  if (faultRetryAt !== undefined) return { work: "recover", at: faultRetryAt } // R5
   if (lane.mustVisit || (lane.enrolled !== undefined && cover === undefined)) {
     return { work: "visit", at: now } // R4
   }

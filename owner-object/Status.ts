@@ -9,11 +9,14 @@ import type {
   ThreadPage,
   ThreadSummary,
 } from "../contracts/Maintenance.ts"
+import type { RecoveryFault } from "../contracts/Recovery.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { isRunning, type Lane } from "./Lane.ts"
 import { countDue, oldestEnrolled, pageLanes, readLane } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
+import { readFault } from "./RecoveryFaults.ts"
 import { ticketMillis } from "./Rotation.ts"
+import { faultsSince } from "./Tables.ts"
 
 /** Counts are exact up to here, then "at least". */
 const countedUpTo = 1_000
@@ -46,7 +49,7 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
     lanes: row.lanes,
     dueLanes: tables ? countDue(sql, host.now(), countedUpTo) : 0,
     runningLanes: row.running,
-    faultedLanes: 0,
+    faultedLanes: row.faulted,
     unfinishedPasses: row.unfinished,
     ...present("alarmAt", life.armedAt),
     ...present("lastServedThreadId", row.lastServed),
@@ -56,9 +59,13 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
 }
 
 /** A lane as its owner sees it. `now` tells which waits are still ahead. */
-export const laneStatus = (threadId: ThreadId, lane: Lane | undefined, now: number): LaneStatus => {
+export const laneStatus = (
+  threadId: ThreadId,
+  lane: Lane | undefined,
+  facts: { readonly now: number; readonly fault: RecoveryFault | undefined },
+): LaneStatus => {
   const { report, marks } = lane ?? { report: undefined, marks: {} }
-  const ahead = (at: number | undefined) => (at !== undefined && at > now ? at : undefined)
+  const ahead = (at: number | undefined) => (at !== undefined && at > facts.now ? at : undefined)
   return {
     threadId,
     known: lane !== undefined,
@@ -74,6 +81,7 @@ export const laneStatus = (threadId: ThreadId, lane: Lane | undefined, now: numb
     ...present("backoffUntilAt", ahead(marks.backoffUntilAt)),
     unchangedTurns: marks.unchanged ?? 0,
     ...present("stalledUntilAt", ahead(marks.stalledUntilAt)),
+    ...present("fault", facts.fault),
     ...present(
       "binding",
       marks.binding === undefined
@@ -114,9 +122,16 @@ export const listThreads = (
   }
 }
 
+/** The recorded fault of a thread. */
+export const faultOf = (
+  host: ObjectHost,
+  life: Life,
+  threadId: ThreadId,
+): RecoveryFault | undefined =>
+  life.version < faultsSince ? undefined : readFault(host.storage.sql, threadId)
+
 export const statusOfThread = (host: ObjectHost, life: Life, threadId: ThreadId): LaneStatus =>
-  laneStatus(
-    threadId,
-    life.version === 0 ? undefined : readLane(host.storage.sql, threadId),
-    host.now(),
-  )
+  laneStatus(threadId, life.version === 0 ? undefined : readLane(host.storage.sql, threadId), {
+    now: host.now(),
+    fault: faultOf(host, life, threadId),
+  })

@@ -41,7 +41,21 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     // Partial: a lane that needs nothing has no entry, so settling the last work writes none.
     `CREATE INDEX lanes_work ON lanes (work, slow, next_at) WHERE work IS NOT NULL`,
   ],
+  [
+    `CREATE TABLE recovery_faults (
+      thread_id TEXT PRIMARY KEY,
+      first_failed_at INTEGER NOT NULL,
+      last_failed_at INTEGER NOT NULL,
+      retry_at INTEGER NOT NULL,
+      attempts INTEGER NOT NULL,
+      failure TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `ALTER TABLE maintenance ADD COLUMN faulted INTEGER NOT NULL DEFAULT 0`,
+  ],
 ]
+
+/** The version from which on there is a table of faults. */
+export const faultsSince = 2
 
 export const schemaVersion = migrations.length
 

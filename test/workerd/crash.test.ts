@@ -31,6 +31,16 @@ const lostRun: Story = {
   },
 }
 
+/** The thread's object is lost in the run, and again while it recovers. */
+const lostRecovery: Story = {
+  threadDies: true,
+  tell: (loom) => {
+    loom.plan("thread", "step:after")
+    loom.plan("thread", "recover:before")
+    return loom.accepted({ key })
+  },
+}
+
 /** The thread's object is lost in its first turn, which leaves its lane to be visited. */
 const lostTurn: Story = {
   threadDies: true,
@@ -83,6 +93,7 @@ const goneAgent: Story = {
 const stories: Record<string, Story> = {
   "thread recover": lostRun,
   "owner recover": lostRun,
+  "owner fault": lostRecovery,
   "owner visit": lostTurn,
   "thread fence": lostSubmit,
   "thread report": longRun,

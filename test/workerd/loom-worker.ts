@@ -33,6 +33,7 @@ const quick: Partial<Limits> = {
   transportBackoffMaxMillis: 20,
   lostBackoffMillis: 5,
   lostBackoffMaxMillis: 20,
+  faultRetryMillis: 20,
   bindingWaitMillis: 20,
   bindingWaitMaxMillis: 40,
   // Long enough that a push comes first, short enough to wait for when a push is lost.

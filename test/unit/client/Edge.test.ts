@@ -43,6 +43,7 @@ const lanePlace = { ownerId, threadId }
 const operations = {
   submit: { object: "owner", payload: submission },
   wake: { object: "owner", payload: lanePlace },
+  recoveryStatus: { object: "owner", payload: lanePlace },
   maintenanceStatus: { object: "owner", payload: { ownerId } },
   runMaintenance: { object: "owner", payload: { ownerId } },
   listThreads: { object: "owner", payload: { ownerId } },

@@ -2,7 +2,7 @@
  * Fake objects behind the edge: real wire servers with the real role check, and handlers that record
  * who called them and answer what the test says.
  */
-import { Effect, Layer, type Scope, Stream } from "effect"
+import { Effect, Layer, Option, type Scope, Stream } from "effect"
 import {
   CurrentCaller,
   callerMiddlewareLayer,
@@ -126,6 +126,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     report: on("owner", "report", () => unused),
     wake: on("owner", "wake", () => Effect.succeed(lane)),
     laneStatus: on("owner", "laneStatus", () => answers.laneStatus ?? Effect.succeed(lane)),
+    recoveryStatus: on("owner", "recoveryStatus", () => Effect.succeed(Option.none())),
     maintenanceStatus: on("owner", "maintenanceStatus", () =>
       Effect.succeed({
         ownerId,

@@ -1,7 +1,7 @@
 /** A thread that keeps its truth in memory and does on each turn what a test says. */
 import { Context, Effect, Layer, Scope } from "effect"
 import { callerMiddlewareLayer } from "../../../contracts/Authorization.ts"
-import { AgentNotRegistered, Unavailable } from "../../../contracts/Errors.ts"
+import { AgentNotRegistered, ThreadUnreadable, Unavailable } from "../../../contracts/Errors.ts"
 import type { Generation } from "../../../contracts/Identifiers.ts"
 import {
   type AgentId,
@@ -10,11 +10,13 @@ import {
   type ThreadId,
 } from "../../../contracts/Identifiers.ts"
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
+import type { RecoveryReport } from "../../../contracts/Recovery.ts"
 import type { Receipt } from "../../../contracts/Submission.ts"
 import { type HeadAnswer, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
 
+export type Recovery = "repair" | "fail" | "hang" | "unreadable"
 export type Turn = "settle" | "hang" | "fail" | "unchanged" | "run" | "binding" | "unreadable"
 
 interface Held {
@@ -23,12 +25,22 @@ interface Held {
   readonly agent: AgentId
 }
 
+interface Reply<A> {
+  readonly report: LaneReport
+  readonly result:
+    | { readonly _tag: "Success"; readonly value: A }
+    | { readonly _tag: "Failure"; readonly error: ThreadUnreadable }
+}
+
 let ids = 0
+
+const gone = new Unavailable({ retryable: true, overloaded: false, reason: "gone" })
 
 export class FakeThread {
   readonly threadId: ThreadId
   readonly settled: Array<number> = []
   turn: Turn = "settle"
+  recovery: Recovery = "repair"
   /** How many heads one turn settles at most. */
   headsPerTurn = 1
   lost = false
@@ -152,6 +164,14 @@ export class FakeThread {
     }
   }
 
+  #unreadable() {
+    const error = new ThreadUnreadable({ threadId: this.threadId, what: "journal" })
+    return Effect.succeed({
+      report: this.report(),
+      result: { _tag: "Failure" as const, error },
+    })
+  }
+
   /** The thread behind the one native method. */
   target(): WireTarget {
     const success = <A>(value: A) => ({
@@ -177,23 +197,23 @@ export class FakeThread {
           return success(undefined)
         }),
       recover: () =>
-        Effect.sync(() => {
+        Effect.suspend((): Effect.Effect<Reply<ReadonlyArray<RecoveryReport>>, Unavailable> => {
           this.recoveries += 1
+          if (this.recovery === "hang") return Effect.never
+          if (this.recovery === "fail") return Effect.fail(gone)
+          if (this.recovery === "unreadable") return this.#unreadable()
           if (this.lost) this.#revision += 1
           this.lost = false
-          return success([])
+          return Effect.succeed(success([]))
         }),
       processHead: ({ maxHeads, suspect }) =>
-        Effect.suspend(() => {
+        Effect.suspend((): Effect.Effect<Reply<ReadonlyArray<HeadAnswer>>, Unavailable> => {
           this.turns += 1
           this.suspects.push(suspect)
           this.onTurn(this)
           if (this.turn === "hang") return Effect.never
-          if (this.turn === "fail") {
-            return Effect.fail(
-              new Unavailable({ retryable: true, overloaded: false, reason: "gone" }),
-            )
-          }
+          if (this.turn === "fail") return Effect.fail(gone)
+          if (this.turn === "unreadable") return this.#unreadable()
           return Effect.succeed(success(this.#process(maxHeads)))
         }),
       status: () => unused,

@@ -37,7 +37,8 @@ const dieAt = (world: World, point: string) => {
 /** What has to happen before a point can be reached at all. */
 const prepare = (world: World, name: string): void => {
   const thread = world.thread("a")
-  if (name === "recover") thread.lost = true
+  if (name === "recover" || name === "fault") thread.lost = true
+  if (name === "fault") thread.recovery = "fail"
   if (name === "visit") thread.turn = "fail"
   if (name === "binding") thread.turn = "binding"
 }
@@ -46,7 +47,7 @@ describe("an owner that dies", () => {
   for (const name of ownerFailpoints) {
     for (const side of ["before", "after"]) {
       it(`at ${name}:${side} settles the input exactly once, by the alarm alone`, async () => {
-        const world = makeOwnerWorld({ limits: { bindingWaitMillis: 5 } })
+        const world = makeOwnerWorld({ limits: { bindingWaitMillis: 5, faultRetryMillis: 5 } })
         prepare(world, name)
         const { died, reached } = dieAt(world, `${name}:${side}`)
         const first = Effect.runFork(world.submit("a", "once"))
@@ -59,6 +60,7 @@ describe("an owner that dies", () => {
         // A pass that died never returns from its alarm: the test goes on when the object is dead.
         await Promise.race([died, alarms.then(() => died)])
         world.thread("a").turn = "settle"
+        world.thread("a").recovery = "repair"
         const received = Fiber.await(first)
         if (name === "enroll" || name === "body") {
           const receipt = await run(world.submit("a", "once"))

@@ -1,0 +1,124 @@
+/**
+ * Recovery faults: durable notes that a thread's recovery is blocked, one row per thread.
+ *
+ * Invariants
+ * - Y1 A failed recovery is recorded before anything else happens for its lane; a success removes it.
+ * - Y2 The first failure of an outage stays known; attempts saturate at 2³¹ − 1.
+ * - Y3 Tag and message come from fixed lists: nothing of the application is in a fault.
+ */
+import { delayMillis } from "../contracts/Backoff.ts"
+import type { ThreadId } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import type { RecoveryFailure, RecoveryFault } from "../contracts/Recovery.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Block } from "./Block.ts"
+import type { Lane } from "./Lane.ts"
+
+const attemptsMax = 2 ** 31 - 1
+
+/** What went wrong, in our words. // Y3 */
+const messages = {
+  NoAnswer: "the thread did not answer in time",
+  ThreadUnreadable: "rows or records of the thread do not decode",
+  Unavailable: "the thread's object could not be reached or went away",
+  StorageUnavailable: "the thread's storage failed",
+  InternalDefect: "the thread's object has a defect; its log tells more",
+} as const
+
+const isKnown = (tag: unknown): tag is keyof typeof messages =>
+  typeof tag === "string" && tag in messages
+
+/** The failure of a call as a fault tells it. Pure and total. */
+export const failureOf = (
+  operation: "recover" | "processHead",
+  error: unknown,
+): RecoveryFailure => {
+  const tagged = typeof error === "object" && error !== null && "_tag" in error
+  const told: unknown = tagged ? error._tag : undefined
+  const tag = isKnown(told) ? told : "InternalDefect"
+  return {
+    phase: tag === "ThreadUnreadable" ? "history" : isKnown(told) ? "call" : "recovery",
+    operation,
+    reason: tag === "NoAnswer" ? "timeout" : tag === "InternalDefect" ? "defect" : "failure",
+    tag,
+    message: messages[tag],
+  }
+}
+
+/** The next fault of a thread, after a failure now. Pure. // Y2 */
+export const nextFault = (options: {
+  readonly threadId: ThreadId
+  readonly known: RecoveryFault | undefined
+  readonly failure: RecoveryFailure
+  readonly now: number
+  readonly limits: Limits
+}): RecoveryFault => {
+  const { known, failure, now, limits, threadId } = options
+  const attempts = Math.min(attemptsMax, (known?.attempts ?? 0) + 1)
+  const maxMillis =
+    failure.reason === "timeout" ? limits.faultTimeoutRetryMaxMillis : limits.faultRetryMaxMillis
+  const wait = delayMillis({ baseMillis: limits.faultRetryMillis, maxMillis }, attempts)
+  return {
+    schemaVersion: 1,
+    threadId,
+    firstFailedAt: known?.firstFailedAt ?? now,
+    lastFailedAt: now,
+    retryAt: now + wait,
+    attempts,
+    failure,
+  }
+}
+
+interface StoredFault {
+  readonly [column: string]: string | number
+  readonly thread_id: string
+  readonly first_failed_at: number
+  readonly last_failed_at: number
+  readonly retry_at: number
+  readonly attempts: number
+  readonly failure: string
+}
+
+/** The recorded fault of a thread: one row at most. */
+export const readFault = (sql: Sql, threadId: ThreadId): RecoveryFault | undefined => {
+  const [row] = sql.all<StoredFault>("SELECT * FROM recovery_faults WHERE thread_id = ?", threadId)
+  if (row === undefined) return undefined
+  return {
+    schemaVersion: 1,
+    threadId,
+    firstFailedAt: row.first_failed_at,
+    lastFailedAt: row.last_failed_at,
+    retryAt: row.retry_at,
+    attempts: row.attempts,
+    failure: JSON.parse(row.failure) as RecoveryFailure,
+  }
+}
+
+/** Records a failure in this block, and gives the lane with its retry. // Y1 */
+export const recordFault = (block: Block, lane: Lane, failure: RecoveryFailure): Lane => {
+  const { sql } = block.host.storage
+  const { threadId } = lane
+  const known = lane.marks.faultRetryAt === undefined ? undefined : readFault(sql, threadId)
+  const { now, limits } = block
+  const fault = nextFault({ threadId, known, failure, now, limits })
+  sql.run(
+    `INSERT OR REPLACE INTO recovery_faults
+      (thread_id, first_failed_at, last_failed_at, retry_at, attempts, failure)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    threadId,
+    fault.firstFailedAt,
+    fault.lastFailedAt,
+    fault.retryAt,
+    fault.attempts,
+    JSON.stringify(fault.failure),
+  )
+  return { ...lane, marks: { ...lane.marks, faultRetryAt: fault.retryAt } }
+}
+
+/** Removes a thread's fault in this block, if it has one, and gives the lane without it. // Y1 */
+export const clearFault = (block: Block, lane: Lane): Lane => {
+  const { faultRetryAt, ...marks } = lane.marks
+  if (faultRetryAt === undefined) return lane
+  block.host.storage.sql.run("DELETE FROM recovery_faults WHERE thread_id = ?", lane.threadId)
+  return { ...lane, marks }
+}
