@@ -27,6 +27,14 @@ describe("the README", () => {
     expect(readme).toContain(asUsersWrite("examples/02-caller.ts"))
   })
 
+  it("names the lines of wrangler.toml that this repository deploys with", () => {
+    const shown = /```toml\n(compatibility_date[\s\S]*?)```/.exec(readme)?.[1] ?? ""
+    const real = read("wrangler.toml").split("\n")
+    const lines = shown.split("\n").filter((line) => line !== "")
+    expect(lines.length).toBeGreaterThan(8)
+    for (const line of lines) expect(real).toContain(line)
+  })
+
   it("names only files that exist", () => {
     const files = [...readme.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|toml))`/g)]
     expect(files.length).toBeGreaterThan(20)
