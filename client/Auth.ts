@@ -10,7 +10,7 @@
  */
 import { Clock, Effect, Option } from "effect"
 import { errors, jwtVerify } from "jose"
-import { grantsOf, type Identity, unverified } from "./Identity.ts"
+import { grantsOf, unverified, type Unverified, type Verified } from "./Identity.ts"
 
 /** RFC 7518, 3.2: a key of the size of the hash, or larger. */
 export const secretBytesMin = 32
@@ -35,12 +35,14 @@ const reasonOf = (error: unknown): string => {
   return "The token is not valid"
 }
 
-const verify = (token: string, key: Uint8Array, now: number): Effect.Effect<Identity> =>
+type BearerIdentity = Verified | Unverified
+
+const verify = (token: string, key: Uint8Array, now: number): Effect.Effect<BearerIdentity> =>
   Effect.tryPromise({
     try: () => jwtVerify(token, key, { algorithms: ["HS256"], currentDate: new Date(now) }), // T2
     catch: reasonOf,
   }).pipe(
-    Effect.map(({ payload }): Identity => {
+    Effect.map(({ payload }): BearerIdentity => {
       const { sub, owners, threads, operations, exp } = payload
       return Option.match(
         grantsOf({

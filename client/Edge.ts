@@ -10,6 +10,7 @@
  */
 import { Effect, Layer, type Scope, Stream } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
+import { CurrentLimits } from "../contracts/Limits.ts"
 import { HeddleRpc } from "../contracts/HeddleRpc.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
@@ -18,8 +19,9 @@ import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireClient, type WireClientOptions } from "../contracts/transport/WireClient.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
+import { gatedEdge, refusingEdge } from "./EdgeGate.ts"
 import { edgeGuard } from "./EdgeGuard.ts"
-import type { Identity } from "./Identity.ts"
+import type { Identity, Verified } from "./Identity.ts"
 
 /** Where the objects are, for the length of one invocation. */
 export interface EdgeTargets {
@@ -32,6 +34,8 @@ export interface EdgeOptions {
   readonly targets: EdgeTargets
 }
 
+type VerifiedOptions = EdgeOptions & { readonly identity: Verified }
+
 /** The owner's view is a courtesy: a reader that asks why nothing runs still gets the records. */
 const laneWaitMillis = 2_000
 
@@ -43,11 +47,9 @@ interface Lane {
   readonly threadId: ThreadId
 }
 
-const makeClients = Effect.fnUntraced(function* ({ identity, targets }: EdgeOptions) {
-  const headers =
-    identity._tag === "Verified"
-      ? callerHeaders({ _tag: "Principal", principal: identity.grants.principal }) // E1
-      : {}
+const makeClients = Effect.fnUntraced(function* ({ identity, targets }: VerifiedOptions) {
+  const { principal } = identity.grants
+  const headers = callerHeaders({ _tag: "Principal", principal }) // E1
   const shared = { headers, retry } satisfies Partial<WireClientOptions>
   const owner = yield* makeWireClient(OwnerRpc, {
     ...shared,
@@ -83,13 +85,14 @@ const observe = (clients: Clients, payload: Lane & { readonly after?: number }) 
     }),
   )
 
-const handlers = (options: EdgeOptions) =>
+const handlers = (options: VerifiedOptions) =>
   HeddleRpc.toLayer(
     Effect.map(makeClients(options), (clients) => {
       const { owner, thread } = clients
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),
         wake: (payload) => owner.wake(payload),
+        reconcile: (payload) => owner.reconcile(payload),
         recoveryStatus: (payload) => owner.recoveryStatus(payload),
         maintenanceStatus: (payload) => owner.maintenanceStatus(payload),
         runMaintenance: (payload) => owner.runMaintenance(payload),
@@ -103,9 +106,21 @@ const handlers = (options: EdgeOptions) =>
     }),
   )
 
-/** An edge for one invocation. Its scope ends every call that is still open. */
-export const makeEdge = (options: EdgeOptions): Effect.Effect<WireServer, never, Scope.Scope> =>
-  Effect.flatMap(
-    Layer.build(Layer.merge(handlers(options), edgeGuard(options.identity))),
-    (context) => Effect.provideContext(makeWireServer(HeddleRpc), context),
+const serving = Effect.fnUntraced(function* (options: VerifiedOptions) {
+  const { identity } = options
+  const context = yield* Layer.build(Layer.merge(handlers(options), edgeGuard(identity)))
+  const server = yield* Effect.provideContext(
+    makeWireServer(HeddleRpc, { unknownMethod: "refuse" }),
+    context,
   )
+  return gatedEdge(server, { identity, limits: yield* CurrentLimits })
+})
+
+/** An edge for one invocation. Its scope ends every call that is still open. */
+export const makeEdge = ({
+  identity,
+  targets,
+}: EdgeOptions): Effect.Effect<WireServer, never, Scope.Scope> =>
+  identity._tag === "Verified"
+    ? serving({ identity, targets })
+    : Effect.succeed(refusingEdge(identity))

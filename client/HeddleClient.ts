@@ -4,6 +4,8 @@
  *
  * - C1 An idempotency key is made once per intent, before the first try: every repetition of that
  *   intent, whoever makes it, gets the first one's receipt.
+ * - C2 A submit is repeated when it is `Unavailable` and retryable, whether the call was lost or a
+ *   server said so: with its key that is safe. Never when overloaded, and a bounded number of times.
  */
 import { Context, Effect, Layer, Random, type Scope, type Stream } from "effect"
 import type { RpcGroup } from "effect/rpc"
@@ -17,7 +19,7 @@ import {
 } from "../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
 import type { Settlement } from "../contracts/Settlement.ts"
-import { type Position, reconnecting } from "../contracts/transport/Reconnect.ts"
+import { canRepeat, type Position, reconnecting } from "../contracts/transport/Reconnect.ts"
 import { type NativeStub, stubTarget } from "../contracts/transport/StubTarget.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireClient, type WireClient } from "../contracts/transport/WireClient.ts"
@@ -57,6 +59,10 @@ export const makeIdempotencyKey: Effect.Effect<IdempotencyKey> = Effect.sync(() 
 /** Lost calls are repeated with a fresh stub and a jittered pause; overloaded ones are not. */
 const retry = { times: 4 } as const
 
+/** A submit is repeated as often, for any reason that is retryable. */
+const submitCurve: Curve = { baseMillis: 50, maxMillis: 2_000 }
+const submitRepeatsMax = 4
+
 const positionOf = (frame: ObserveFrame): Position | undefined => {
   if (frame._tag === "Record") return { _tag: "Record", sequence: frame.record.sequence }
   if (frame._tag === "Cursor") return { _tag: "Cursor", after: frame.after }
@@ -68,7 +74,12 @@ export class HeddleClient extends Context.Service<
   {
     /** The operations as the contract has them. */
     readonly rpc: Operations
-    /** Submits with a key of its own, and gives the receipt. */
+    /**
+     * Submits with a key of its own, and gives the receipt. Repeats up to four times, with growing
+     * jittered pauses of at most 2 s, what is `Unavailable` and `retryable` and not `overloaded`:
+     * whether or not an earlier try got through, the work is accepted once. What it then still fails
+     * with may have happened: submit again with the same `idempotencyKey`, if you brought one.
+     */
     readonly submit: (submission: Submission) => ReturnType<Operations["submit"]>
     /** Waits for the settlement for as long as it takes. */
     readonly awaitSettled: (submitted: Submitted) => Effect.Effect<Settlement, AwaitError>
@@ -97,6 +108,22 @@ export class HeddleClient extends Context.Service<
 const waitCurve: Curve = { baseMillis: 100, maxMillis: 5_000 }
 const lostWaitsMax = 20
 
+/** The jittered pause before the nth repetition. */
+const pause = (curve: Curve, nth: number): Effect.Effect<void> =>
+  Effect.flatMap(Random.next, (random) => Effect.sleep(jitteredMillis(curve, nth, random)))
+
+/** Submits until it is answered for good, or was repeated often enough. */
+const submitting = (
+  once: Operations,
+  input: SubmitInput,
+  repeats = 0,
+): ReturnType<Operations["submit"]> =>
+  Effect.catch(once.submit(input), (error) =>
+    canRepeat(error) && repeats < submitRepeatsMax
+      ? Effect.andThen(pause(submitCurve, repeats + 1), submitting(once, input, repeats + 1)) // C2
+      : Effect.fail(error),
+  )
+
 /** Waits on across pauses and restarts; gives up after twenty lost calls in a row. */
 const untilSettled = (
   rpc: Operations,
@@ -104,42 +131,38 @@ const untilSettled = (
   lost: number,
 ): Effect.Effect<Settlement, AwaitError> => {
   const { ownerId, threadId, submissionId } = submitted
-  const again = Effect.flatMap(Random.next, (random) =>
-    Effect.andThen(
-      Effect.sleep(jitteredMillis(waitCurve, lost + 1, random)),
-      untilSettled(rpc, submitted, lost + 1),
-    ),
-  )
   return Effect.matchEffect(rpc.awaitSettlement({ ownerId, threadId, submissionId }), {
     onSuccess: (reply) =>
       reply._tag === "Settled" ? Effect.succeed(reply.settlement) : untilSettled(rpc, submitted, 0),
     onFailure: (error) =>
-      error._tag === "Unavailable" && error.retryable && lost < lostWaitsMax
-        ? again
+      canRepeat(error) && lost < lostWaitsMax
+        ? Effect.andThen(pause(waitCurve, lost + 1), untilSettled(rpc, submitted, lost + 1))
         : Effect.fail(error),
   })
 }
 
-const makeClient = (
+const makeClient = Effect.fnUntraced(function* (
   target: WireTarget,
-): Effect.Effect<HeddleClient["Service"], never, Scope.Scope> =>
-  Effect.map(makeWireClient(HeddleRpc, { target: () => target, retry }), (rpc) => {
-    const submit = ({ idempotencyKey, ...rest }: Submission) =>
-      (idempotencyKey === undefined ? makeIdempotencyKey : Effect.succeed(idempotencyKey)).pipe(
-        Effect.flatMap((key) => rpc.submit({ ...rest, idempotencyKey: key })), // C1
-      )
-    const awaitSettled = (submitted: Submitted) => untilSettled(rpc, submitted, 0)
-    return HeddleClient.of({
-      rpc,
-      submit,
-      awaitSettled,
-      submitAndWait: (submission) => Effect.flatMap(submit(submission), awaitSettled),
-      observe: ({ ownerId, threadId, after: start }) =>
-        reconnecting({
-          open: (after) =>
-            rpc.observe({ ownerId, threadId, ...(after === undefined ? {} : { after }) }),
-          positionOf,
-          after: start,
-        }),
-    })
+): Effect.fn.Return<HeddleClient["Service"], never, Scope.Scope> {
+  const rpc = yield* makeWireClient(HeddleRpc, { target: () => target, retry })
+  // Without repetitions of its own: two loops in each other would multiply.
+  const once = yield* makeWireClient(HeddleRpc, { target: () => target })
+  const submit = ({ idempotencyKey, ...rest }: Submission) =>
+    (idempotencyKey === undefined ? makeIdempotencyKey : Effect.succeed(idempotencyKey)).pipe(
+      Effect.flatMap((key) => submitting(once, { ...rest, idempotencyKey: key })), // C1
+    )
+  const awaitSettled = (submitted: Submitted) => untilSettled(rpc, submitted, 0)
+  return HeddleClient.of({
+    rpc,
+    submit,
+    awaitSettled,
+    submitAndWait: (submission) => Effect.flatMap(submit(submission), awaitSettled),
+    observe: ({ ownerId, threadId, after: start }) =>
+      reconnecting({
+        open: (after) =>
+          rpc.observe({ ownerId, threadId, ...(after === undefined ? {} : { after }) }),
+        positionOf,
+        after: start,
+      }),
   })
+})

@@ -2,22 +2,23 @@
  * The HTTP edge: `POST /rpc`, effect/rpc over HTTP with NDJSON, and `GET /health`.
  *
  * What a request asks is answered by the same edge as a service binding's; here are only the status
- * codes around it. 200 with an exit per request; 401 the same, every exit `Unauthenticated`; 400, 404,
- * 405, 413, 415 and 500 with one line that says why. There is no CORS: browsers of other sites are
- * not served.
+ * codes around it. 200 with an exit per request; 400, 401, 404, 405, 408, 413, 415 and 500 with one
+ * line that says why, and nothing was run. There is no CORS: browsers of other sites are not served.
  *
  * - H1 Whatever arrives is answered, and no answer holds a stack, a cause or another's data.
  * - H2 A reader that goes away ends its calls, and so frees the objects that serve them.
+ * - H3 Of a caller without a verified token nothing is read but its header; of the others a body for
+ *   so long and no longer. A connection that sends slowly holds nothing.
  */
 import { Effect } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { identityOfBearer, secretName } from "./Auth.ts"
 import { makeEdge } from "./Edge.ts"
-import type { Identity } from "./Identity.ts"
+import type { Verified } from "./Identity.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
 import { makeReplyStream, type ReplyStream } from "./ReplyStream.ts"
-import { readRequests } from "./RequestBody.ts"
+import { type RequestBody, readRequests } from "./RequestBody.ts"
 
 /** What the edge of one deployment needs to know. */
 export interface HttpOptions {
@@ -60,7 +61,7 @@ const secretOf = (env: unknown): unknown =>
 
 interface Exchange {
   readonly requests: ReadonlyArray<RequestEncoded>
-  readonly identity: Identity
+  readonly identity: Verified
   readonly targets: ObjectTargets
   readonly reply: ReplyStream
 }
@@ -86,6 +87,21 @@ const serve = ({ requests, identity, targets, reply }: Exchange): Effect.Effect<
   return Effect.raceFirst(calls, left).pipe(Effect.ensuring(Effect.sync(targets.close)))
 }
 
+const challenge = { "www-authenticate": "Bearer" } as const
+
+/** Nothing was run: the same request may arrive in time when it is sent again. */
+const late = {
+  _tag: "Unavailable",
+  retryable: true,
+  overloaded: false,
+  reason: "The body did not arrive in time",
+} as const
+
+const readWithin = (request: Request, millis: number): Effect.Effect<RequestBody | "Late"> =>
+  Effect.promise((signal) => readRequests(request, signal)).pipe(
+    Effect.timeoutOrElse({ duration: millis, orElse: () => Effect.succeed("Late" as const) }), // H3
+  )
+
 const rpc = async (
   request: Request,
   env: unknown,
@@ -93,20 +109,18 @@ const rpc = async (
   options: HttpOptions,
 ): Promise<Response> => {
   if (request.method !== "POST") return refusal(405, "Use POST", { allow: "POST" })
-  const [identity, body] = await Promise.all([
-    Effect.runPromise(
-      identityOfBearer({
-        authorization: request.headers.get("authorization"),
-        secret: secretOf(env),
-      }),
-    ),
-    readRequests(request),
-  ])
-  if (body._tag === "Refused") {
-    return identity._tag === "Unverified"
-      ? answer(401, { _tag: "Unauthenticated", reason: identity.reason }, challenge)
-      : refusal(body.status, body.reason)
+  const identity = await Effect.runPromise(
+    identityOfBearer({
+      authorization: request.headers.get("authorization"),
+      secret: secretOf(env),
+    }),
+  )
+  if (identity._tag === "Unverified") {
+    return answer(401, { _tag: "Unauthenticated", reason: identity.reason }, challenge) // H3
   }
+  const body = await Effect.runPromise(readWithin(request, options.limits.bodyMillis))
+  if (body === "Late") return answer(408, late)
+  if (body._tag === "Refused") return refusal(body.status, body.reason)
   const reply = makeReplyStream(options.limits.heartbeatMillis)
   const targets = options.targets(env)
   const exchange = { requests: body.requests, identity, targets, reply }
@@ -115,16 +129,10 @@ const rpc = async (
     Effect.runPromise(Effect.provideService(serve(exchange), CurrentLimits, options.limits)),
   )
   return new Response(reply.body, {
-    status: identity._tag === "Unverified" ? 401 : 200,
-    headers: {
-      "content-type": ndjson,
-      "cache-control": "no-store",
-      ...(identity._tag === "Unverified" ? challenge : {}),
-    },
+    status: 200,
+    headers: { "content-type": ndjson, "cache-control": "no-store" },
   })
 }
-
-const challenge = { "www-authenticate": "Bearer" } as const
 
 /** The `fetch` handler of a deployment. Never rejects. */
 export const makeHttpHandler =

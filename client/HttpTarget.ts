@@ -8,6 +8,7 @@
  */
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import type { WireExit, WireMessage, WireSink, WireTarget } from "../contracts/transport/Wire.ts"
+import { failure, success } from "../contracts/transport/WireExits.ts"
 
 export interface HttpTargetOptions {
   /** Of the deployment: its origin, or the address of its `/rpc`. */
@@ -20,27 +21,29 @@ export interface HttpTargetOptions {
   readonly silenceMillis?: number
 }
 
-const success: WireExit = { _tag: "Success", value: undefined }
-
-const failure = (error: Record<string, unknown>): WireExit => ({
-  _tag: "Failure",
-  cause: [{ _tag: "Fail", error }],
-})
-
 const unavailable = (options: { retryable: boolean; overloaded: boolean; reason: string }) =>
   failure({ _tag: "Unavailable", ...options })
 
+/** As much of a refusal's reason as the error may have. */
+const reasonCharacters = 1_024
+
+const unauthenticated = (reason: unknown): WireExit =>
+  failure({
+    _tag: "Unauthenticated",
+    reason:
+      typeof reason === "string"
+        ? reason.slice(0, reasonCharacters)
+        : "The deployment refused the token",
+  })
+
 /** What a status without an exit means. */
 const exitOfStatus = (status: number): WireExit => {
-  if (status === 401) {
-    return failure({ _tag: "Unauthenticated", reason: "The deployment refused the token" })
-  }
   if (status === 413) {
     return failure({ _tag: "InvalidInput", path: "", reason: "The request is too large" })
   }
   const overloaded = status === 429 || status === 503
   return unavailable({
-    retryable: status >= 500 && !overloaded,
+    retryable: (status >= 500 || status === 408) && !overloaded,
     overloaded,
     reason: `The deployment answered with status ${status}`,
   })
@@ -88,6 +91,8 @@ interface ReplyLine {
   readonly _tag?: unknown
   readonly values?: ReadonlyArray<unknown>
   readonly exit?: WireExit
+  /** Of a refusal: one line instead of exits. */
+  readonly reason?: unknown
 }
 
 /** A line that is not ours says nothing: an answer of such lines ends without an exit. */
@@ -108,6 +113,7 @@ const readReply = async (
   for await (const line of linesOf(reading)) {
     if (line.trim() === "") continue
     const reply = parseLine(line)
+    if (reply._tag === "Unauthenticated") return unauthenticated(reply.reason)
     if (reply._tag === "Exit" && reply.exit !== undefined) return reply.exit
     if (reply._tag === "Chunk" && sink !== undefined) {
       await sink(reply.values ?? [])
@@ -154,7 +160,7 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
       const reading = body === null ? undefined : { body, heard, signal: controller.signal }
       const exit = reading && (await readReply(reading, sink))
       if (exit !== undefined) return exit
-      if (status === 401) return exitOfStatus(status)
+      if (status === 401) return unauthenticated(undefined)
       throw lost()
     } finally {
       clearTimeout(timer)

@@ -7,20 +7,29 @@
 import { Option, Schema } from "effect"
 import { Grants } from "../contracts/Authorization.ts"
 
-export type Identity =
-  | {
-      readonly _tag: "Verified"
-      readonly grants: Grants
-      /** When its token ends, epoch milliseconds; streams end with it. */
-      readonly expiresAt: number | undefined
-    }
-  /** No identity: every call is `Unauthenticated`, for this reason. */
-  | { readonly _tag: "Unverified"; readonly reason: string }
-  /** A binding that says nothing of itself: every call is `OperationDenied`. */
-  | { readonly _tag: "Nameless" }
+/** An identity with what it may touch. */
+export interface Verified {
+  readonly _tag: "Verified"
+  readonly grants: Grants
+  /** When its token ends, epoch milliseconds; streams end with it. */
+  readonly expiresAt: number | undefined
+}
+
+/** No identity: every call is `Unauthenticated`, for this reason. */
+export interface Unverified {
+  readonly _tag: "Unverified"
+  readonly reason: string
+}
+
+/** A binding that says nothing of itself: every call is `OperationDenied`. */
+export interface Nameless {
+  readonly _tag: "Nameless"
+}
+
+export type Identity = Verified | Unverified | Nameless
 
 /** An identity that cannot be served. `reason` is told to the caller: never a secret, never a claim. */
-export const unverified = (reason: string): Identity => ({ _tag: "Unverified", reason })
+export const unverified = (reason: string): Unverified => ({ _tag: "Unverified", reason })
 
 const decodeGrants = Schema.decodeUnknownOption(Grants)
 
@@ -28,8 +37,8 @@ const decodeGrants = Schema.decodeUnknownOption(Grants)
 export const grantsOf = (value: unknown): Option.Option<Grants> => decodeGrants(value)
 
 /** The identity of a service binding: its `props`, and nothing else. */
-export const identityOfProps = (props: unknown): Identity =>
+export const identityOfProps = (props: unknown): Verified | Nameless =>
   Option.match(grantsOf(props), {
-    onNone: () => ({ _tag: "Nameless" }),
+    onNone: (): Verified | Nameless => ({ _tag: "Nameless" }),
     onSome: (grants) => ({ _tag: "Verified", grants, expiresAt: undefined }),
   })

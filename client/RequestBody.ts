@@ -2,9 +2,10 @@
  * What `POST /rpc` takes: NDJSON, one effect/rpc request per line, checked before anything is run.
  *
  * - B1 No byte beyond the limit is read, and nothing is parsed before the whole body is in.
- * - B2 Only the fields named here go on: a caller's headers never do.
+ * - B2 A body that breaks off is the caller's refusal, like any other: nothing here rejects.
  */
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
+import { isRecord, publicRequest } from "./PublicRequest.ts"
 
 /** The requests, or the HTTP status and the words of a refusal. */
 export type RequestBody =
@@ -30,23 +31,9 @@ const mediaTypeOf = (request: Request): string =>
 
 const tooLarge = refused(413, `A body may have ${bodyBytesMax} bytes`)
 
-/** The bytes of the body, or undefined as soon as there are too many. */
-const readBytes = async (request: Request): Promise<Uint8Array | undefined> => {
-  if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) return undefined // B1
-  if (request.body === null) return new Uint8Array()
-  const chunks: Array<Uint8Array> = []
-  let length = 0
-  const reader = request.body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    length += value.byteLength
-    if (length > bodyBytesMax) {
-      void reader.cancel().catch(() => undefined)
-      return undefined // B1
-    }
-    chunks.push(value)
-  }
+const brokenOff = refused(400, "The body broke off")
+
+const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
   const bytes = new Uint8Array(length)
   let at = 0
   for (const chunk of chunks) {
@@ -56,25 +43,34 @@ const readBytes = async (request: Request): Promise<Uint8Array | undefined> => {
   return bytes
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const traceOf = (line: Record<string, unknown>) =>
-  typeof line["traceId"] === "string" && typeof line["spanId"] === "string"
-    ? {
-        traceId: line["traceId"],
-        spanId: line["spanId"],
-        sampled: line["sampled"] !== false,
+/** The bytes of the body, or why they are not all read. Given up when the signal says so. */
+const readBytes = async (
+  request: Request,
+  signal: AbortSignal,
+): Promise<Uint8Array | RequestBody> => {
+  if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) return tooLarge // B1
+  if (request.body === null) return new Uint8Array()
+  const chunks: Array<Uint8Array> = []
+  let length = 0
+  const reader = request.body.getReader()
+  const leave = () => void reader.cancel().catch(() => undefined)
+  signal.addEventListener("abort", leave, { once: true })
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return joined(chunks, length)
+      length += value.byteLength
+      if (length > bodyBytesMax) {
+        leave()
+        return tooLarge // B1
       }
-    : {}
-
-const requestOf = (line: unknown): RequestEncoded | undefined => {
-  if (!isRecord(line) || line["_tag"] !== "Request") return undefined
-  const { id, tag, payload } = line
-  if ((typeof id !== "string" && typeof id !== "number") || typeof tag !== "string") {
-    return undefined
+      chunks.push(value)
+    }
+  } catch {
+    return brokenOff // B2
+  } finally {
+    signal.removeEventListener("abort", leave)
   }
-  return { _tag: "Request", id, tag, payload, headers: [], ...traceOf(line) } // B2
 }
 
 /** Messages of the protocol that need no answer here: one exchange is one batch of requests. */
@@ -94,7 +90,7 @@ export const parseRequests = (text: string): RequestBody => {
       return refused(400, `Line ${index + 1} is not JSON`)
     }
     if (isIgnored(value)) continue
-    const request = requestOf(value)
+    const request = publicRequest(value)
     if (request === undefined) return refused(400, `Line ${index + 1} is not a request`)
     if (ids.has(String(request.id))) return refused(400, `Line ${index + 1} repeats an id`)
     ids.add(String(request.id))
@@ -108,13 +104,13 @@ export const parseRequests = (text: string): RequestBody => {
     : { _tag: "Requests", requests }
 }
 
-/** Reads the requests out of a body. A body that breaks off rejects. */
-export const readRequests = async (request: Request): Promise<RequestBody> => {
+/** Reads the requests out of a body. Never rejects; the signal ends the reading. */
+export const readRequests = async (request: Request, signal: AbortSignal): Promise<RequestBody> => {
   if (!mediaTypes.includes(mediaTypeOf(request)) || request.headers.has("content-encoding")) {
     return refused(415, "Send application/x-ndjson, uncompressed")
   }
-  const bytes = await readBytes(request)
-  if (bytes === undefined) return tooLarge
+  const bytes = await readBytes(request, signal)
+  if (!(bytes instanceof Uint8Array)) return bytes
   let text: string
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes)

@@ -42,6 +42,8 @@ export const defaultLimits = {
   pageThreads: 256,
   waitMillis: 5 * minute,
   heartbeatMillis: 15 * second,
+  /** How long the body of an HTTPS request may take: who sends slowly holds a connection and memory. */
+  bodyMillis: 30 * second,
   observerBuffer: 1_024,
 
   // Mutations (the gate).

@@ -17,6 +17,8 @@ interface Shape {
   readonly overloaded?: true
 }
 
+const uncarriedReason = "The message cannot be carried"
+
 /** Messages as workerd and the edge word them; the first that matches decides. */
 const shapes: ReadonlyArray<Shape> = [
   {
@@ -72,8 +74,9 @@ const shapes: ReadonlyArray<Shape> = [
     retryable: true,
   },
   {
-    pattern: /cannot be cloned|could not (be )?(cloned|serialize)|dataclone|not serializable/i,
-    reason: "The message cannot be carried",
+    pattern:
+      /cannot be cloned|could not (be )?(cloned|serialize)|dataclone|not serializable|serialized rpc arguments.*limited/i,
+    reason: uncarriedReason,
     retryable: false,
   },
 ]
@@ -104,6 +107,14 @@ const messageOf = (error: unknown): string => {
 const unavailable = (retryable: boolean, overloaded: boolean, reason: string): Unavailable =>
   new Unavailable({ retryable: retryable && !overloaded, overloaded, reason }) // P2 P3
 
+/**
+ * What a serializer throws here, before anything is sent: of what cannot be cloned, and of what is
+ * nested beyond its stack. An error of a peer's own is marked `remote`.
+ */
+const isSerializers = (error: unknown): boolean =>
+  read(error, "remote") !== true &&
+  ["DataCloneError", "RangeError"].includes(String(read(error, "name")))
+
 /** Reads a rejection of a native call. Pure, total. */
 export const classify = (error: unknown): Unavailable => {
   const message = messageOf(error)
@@ -113,6 +124,7 @@ export const classify = (error: unknown): Unavailable => {
     return unavailable(true, shape?.overloaded === true, shape?.reason ?? retryableReason)
   if (shape !== undefined)
     return unavailable(shape.retryable, shape.overloaded === true, shape.reason)
+  if (isSerializers(error)) return unavailable(false, false, uncarriedReason)
   // A mark that says "no" is an answer of the platform; no mark at all is an aborted object.
   if (read(error, "retryable") === false) return unavailable(false, false, refusedReason)
   return unavailable(true, false, unknownReason)

@@ -41,7 +41,8 @@ interface Reading {
   next: "open" | "end"
 }
 
-const canRepeat = (error: unknown): boolean =>
+/** Whether a call that failed so may be repeated: it went away, and is not overloaded. */
+export const canRepeat = (error: unknown): boolean =>
   error instanceof Unavailable && error.retryable && !error.overloaded
 
 /** Whether the reader is shown the frame; moves its position. */

@@ -13,7 +13,11 @@ import type { WireExit } from "./Wire.ts"
 const unavailable = (retryable: boolean, reason: string): Unavailable =>
   new Unavailable({ retryable, overloaded: false, reason })
 
-export const unknownMethod = unavailable(true, "The peer does not serve this method")
+const unserved = "The peer does not serve this method"
+/** Between objects: a peer of another version, which may soon be replaced. */
+export const unknownMethod = unavailable(true, unserved)
+/** At a public edge: a misspelt name, which would be repeated for ever. */
+export const noSuchMethod = unavailable(false, unserved)
 export const notARequest = new InvalidInput({ path: "", reason: "Expected a request" })
 export const noSink = new InvalidInput({ path: "", reason: "Expected a sink for the stream" })
 const noValues = new InvalidInput({ path: "", reason: "Expected values" })
@@ -22,7 +26,8 @@ const interrupted = unavailable(true, "The call was interrupted")
 
 export const success: WireExit = { _tag: "Success", value: undefined }
 
-const failure = (error: unknown): WireExit => ({
+/** The exit of a call that failed with this encoded error. */
+export const failure = (error: unknown): WireExit => ({
   _tag: "Failure",
   cause: [{ _tag: "Fail", error }],
 })

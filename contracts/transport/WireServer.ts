@@ -21,6 +21,7 @@ import type { WireExit, WireMessage, WireSink, WireTarget } from "./Wire.ts"
 import {
   eachValue,
   endingOf,
+  noSuchMethod,
   noSink,
   notARequest,
   success,
@@ -41,6 +42,11 @@ export interface WireServerOptions {
   readonly spanPrefix?: string
   /** Makes the reference of a defect: at most 64 characters. Default a random UUID. */
   readonly reference?: () => string
+  /**
+   * What a method that is not served is taken for. `retry` (default): a peer of another version,
+   * `Unavailable` and retryable. `refuse`: a caller's mistake, not to be repeated; for public edges.
+   */
+  readonly unknownMethod?: "retry" | "refuse"
 }
 
 type RequestEncoded = RpcMessage.RequestEncoded
@@ -65,6 +71,7 @@ interface Serving {
   readonly heartbeatMillis: number
   readonly tracing: boolean
   readonly reference: () => string
+  readonly unknownMethod: WireExit
   lastId: number
   /** The defect of a request that never reached its handler: its message names no request. */
   unstarted: Cause.Cause<unknown> | undefined
@@ -178,7 +185,7 @@ const serveRequest = (
   sink: WireSink | undefined,
 ): Promise<WireExit> => {
   const rpc = serving.rpcs.get(message.tag)
-  if (rpc === undefined) return Promise.resolve(transportFailure(unknownMethod))
+  if (rpc === undefined) return Promise.resolve(serving.unknownMethod)
   const codec = rpcCodec(rpc)
   const payload = codec.decodePayload(message.payload)
   if (Result.isFailure(payload)) return Promise.resolve(transportFailure(payload.failure))
@@ -226,6 +233,9 @@ export const makeWireServer = Effect.fnUntraced(function* <Rpcs extends Rpc.Any>
     heartbeatMillis: options.heartbeatMillis ?? Context.get(context, CurrentLimits).heartbeatMillis,
     tracing: options.tracing ?? Context.getOrUndefined(context, Tracer.Tracer) !== undefined,
     reference: options.reference ?? (() => crypto.randomUUID()),
+    unknownMethod: transportFailure(
+      options.unknownMethod === "refuse" ? noSuchMethod : unknownMethod,
+    ),
     lastId: 0,
     unstarted: undefined,
   }

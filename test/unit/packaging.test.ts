@@ -98,10 +98,40 @@ describe("the packed package", () => {
   })
 
   it("gives its client to Node", async () => {
-    const code = `const { HeddleClient } = await import("heddle/client")
-      console.log(JSON.stringify(typeof HeddleClient.layerHttp))`
-    const printed = await run(process.execPath, ["--input-type=module", "--eval", code], project)
-    expect(JSON.parse(printed)).toBe("function")
+    // Over a real socket, against a deployment that answers every call with a declared error.
+    await writeFile(
+      join(project, "submit.js"),
+      `import { createServer } from "node:http"
+      import { Effect } from "effect"
+      import { AgentId, HeddleClient, IdempotencyConflict } from "heddle/client"
+      import { OwnerId, SubmissionId, ThreadId } from "heddle/client"
+      const submissionId = SubmissionId.make("018f0000-0000-7000-8000-000000000001")
+      const server = createServer(async (request, response) => {
+        let text = ""
+        for await (const chunk of request) text += chunk
+        const { id, payload } = JSON.parse(text)
+        const { idempotencyKey } = payload
+        const error = { _tag: "IdempotencyConflict", idempotencyKey, submissionId }
+        const exit = { _tag: "Failure", cause: [{ _tag: "Fail", error }] }
+        response.end(JSON.stringify({ _tag: "Exit", requestId: id, exit }) + "\\n")
+      })
+      await new Promise((listening) => server.listen(0, "127.0.0.1", listening))
+      const url = "http://127.0.0.1:" + server.address().port
+      const submit = Effect.flatMap(HeddleClient, (client) =>
+        client.submit({
+          ownerId: OwnerId.make("shop"),
+          threadId: ThreadId.make("order-7"),
+          agent: AgentId.make("refund"),
+          input: {},
+        }),
+      )
+      const layer = HeddleClient.layerHttp({ url, token: "t" })
+      const failure = await Effect.runPromise(Effect.flip(Effect.provide(submit, layer)))
+      server.close()
+      console.log(JSON.stringify([failure instanceof IdempotencyConflict, failure.submissionId]))`,
+    )
+    const printed = await run(process.execPath, ["submit.js"], project)
+    expect(JSON.parse(printed)).toEqual([true, "018f0000-0000-7000-8000-000000000001"])
   })
 
   it("gives its contracts to a strict compiler, with types that refuse a wrong use", async () => {

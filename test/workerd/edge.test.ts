@@ -1,13 +1,14 @@
 import { env, exports } from "cloudflare:workers"
 import { createExecutionContext } from "cloudflare:test"
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Stream } from "effect"
+import { Context, Effect, Fiber, Layer, type Schema, Stream } from "effect"
 import { HeddleClient } from "../../client/HeddleClient.ts"
 import { OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../../contracts/JournalRecord.ts"
 import type { NativeStub } from "../../contracts/transport/index.ts"
 import { mintToken } from "../../scripts/mintToken.ts"
 import { grants, lane, receipt, submission, submissionId } from "../unit/client/fakes.ts"
+import { nested } from "../unit/client/httpWorld.ts"
 import { until } from "../unit/transport/probe.ts"
 import { edgeFetch } from "./edge-probe.ts"
 
@@ -89,6 +90,28 @@ for (const [title, connect] of Object.entries(edges)) {
       }),
     )
 
+    it.live("refuses an input nested too deep, not to be repeated, and calls no object", () =>
+      Effect.gen(function* () {
+        const place = freshPlace()
+        const client = yield* connect
+        const submit = (levels: number) => {
+          const input = JSON.parse(nested(levels)) as Schema.Json
+          return Effect.flip(client.rpc.submit({ ...submission, ...place, input }))
+        }
+        expect(yield* submit(1_000)).toMatchObject({
+          _tag: "InvalidInput",
+          reason: "nested deeper than 64",
+        })
+        for (const levels of [5_000, 100_000]) {
+          const failure = yield* submit(levels)
+          // Where the caller's own stack ends first, the call is not sent at all.
+          expect(["InvalidInput", "Unavailable"]).toContain(failure._tag)
+          expect((failure as { readonly retryable?: boolean }).retryable ?? false).toBe(false)
+        }
+        expect((yield* seen(place)).calls).toEqual([])
+      }),
+    )
+
     it.live("streams, and frees the thread when its reader leaves", () =>
       Effect.gen(function* () {
         const place = freshPlace()
@@ -138,6 +161,19 @@ describe("a service binding", () => {
       }),
     )
   }
+
+  it.live("is refused what shares its parts without end, and at once", () =>
+    Effect.gen(function* () {
+      const place = freshPlace()
+      let input: unknown = 1
+      for (let level = 0; level < 60; level++) input = [input, input]
+      const payload = { ...submission, ...place, input }
+      const request = { _tag: "Request", id: "1", tag: "submit", payload, headers: [] } as const
+      const exit = yield* Effect.promise(async () => bind(grants()).call(request))
+      expect(exit).toMatchObject({ cause: [{ error: { _tag: "InvalidInput" } }] })
+      expect((yield* seen(place)).calls).toEqual([])
+    }),
+  )
 
   it.live("frees the thread when a caller stops answering its stream", () =>
     Effect.gen(function* () {

@@ -1,6 +1,8 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { afterEach, describe, expect, expectTypeOf, it, vi } from "vitest"
 import { Agent, DeploymentError, Heddle, type HeddleOptions } from "../../heddle.ts"
+import { mintToken } from "../../scripts/mintToken.ts"
+import { grants } from "../unit/client/fakes.ts"
 
 class Bank extends Context.Service<Bank, { readonly pay: Effect.Effect<number> }>()("test/Bank") {}
 class Post extends Context.Service<Post, { readonly send: Effect.Effect<void> }>()("test/Post") {}
@@ -17,10 +19,12 @@ const Sending = Agent.make("sending", schemas).handler(() =>
 const bank = Layer.succeed(Bank, { pay: Effect.succeed(1) })
 const post = Layer.succeed(Post, { send: Effect.void })
 
-const rpc = () =>
+const secret = "a secret of the thirty-two bytes"
+
+const rpc = (token: string) =>
   new Request("https://heddle.test/rpc", {
     method: "POST",
-    headers: { "content-type": "application/x-ndjson" },
+    headers: { "content-type": "application/x-ndjson", authorization: `Bearer ${token}` },
     body: `{"_tag":"Request","id":"1","tag":"maintenanceStatus","payload":{"ownerId":"a"}}`,
   })
 const waiting = { waitUntil: () => undefined }
@@ -79,7 +83,10 @@ describe("a deployment", () => {
     const logged = vi.spyOn(console, "log").mockImplementation(() => undefined)
     const { fetch } = Heddle.make({ agents: [Free], bindings: { threads: "MINE" } })
     const owners = { getByName: () => undefined }
-    const response = await fetch(rpc(), { OWNERS: owners }, waiting)
+    const granted = grants({ owners: ["a"] })
+    const token = await mintToken({ grants: granted, secret, expiresInSeconds: 60 })
+    const env = { OWNERS: owners, HEDDLE_JWT_SECRET: secret }
+    const response = await fetch(rpc(token), env, waiting)
     expect(response.status).toBe(500)
     expect(JSON.stringify(await response.json())).not.toContain("MINE")
     expect(JSON.stringify(logged.mock.calls.map((call) => call.map(String)))).toContain(

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber, Stream } from "effect"
-import type { Rpc } from "effect/rpc"
+import { Effect, Fiber, Schema, Stream } from "effect"
+import { Rpc, RpcGroup } from "effect/rpc"
 import { InternalDefect, InvalidInput, Unavailable } from "../../contracts/Errors.ts"
 import { makeWireClient, stubTarget, type WireTarget } from "../../contracts/transport/index.ts"
 import { contractGroups, roundTripsOf } from "../conformance/transport.ts"
@@ -73,6 +73,23 @@ describe("a call over a real stub", () => {
       expect(yield* Effect.flip(client.echo({ text: "refuse" }))).toStrictEqual(
         new Refused({ why: "asked to" }),
       )
+    }),
+  )
+
+  it.live("is not to be repeated when the platform cannot carry its message", () =>
+    Effect.gen(function* () {
+      const { target } = yield* connect()
+      const Open = RpcGroup.make(Rpc.make("echo", { payload: Schema.Any }))
+      const client = yield* makeWireClient(Open, { target: () => target })
+      let deep: unknown = 1
+      for (let level = 0; level < 100_000; level++) deep = [deep]
+      for (const payload of [deep, Symbol("s"), new WeakMap(), "x".repeat(33 * 1024 * 1024)]) {
+        expect(yield* Effect.flip(client.echo(payload))).toMatchObject({
+          _tag: "Unavailable",
+          retryable: false,
+          reason: "The message cannot be carried",
+        })
+      }
     }),
   )
 

@@ -9,7 +9,12 @@ import { OperationDenied, Unauthenticated } from "../../../contracts/Errors.ts"
 import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
 import { OwnerId, SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
-import { inMemoryTarget, makeWireClient } from "../../../contracts/transport/index.ts"
+import {
+  inMemoryTarget,
+  makeWireClient,
+  type WireTarget,
+} from "../../../contracts/transport/index.ts"
+import { nested } from "./httpWorld.ts"
 import { settle, until } from "../transport/probe.ts"
 import {
   type Answers,
@@ -43,6 +48,7 @@ const lanePlace = { ownerId, threadId }
 const operations = {
   submit: { object: "owner", payload: submission },
   wake: { object: "owner", payload: lanePlace },
+  reconcile: { object: "owner", payload: { ownerId, threadIds: [threadId] } },
   recoveryStatus: { object: "owner", payload: lanePlace },
   maintenanceStatus: { object: "owner", payload: { ownerId } },
   runMaintenance: { object: "owner", payload: { ownerId } },
@@ -63,6 +69,19 @@ const request = (tag: string, payload: unknown): RpcMessage.RequestEncoded => ({
 })
 
 const sink = () => Promise.resolve()
+
+const failed = (error: object) => ({ _tag: "Failure", cause: [{ _tag: "Fail", error }] })
+
+/** What only a decoder, or a list of methods, would answer differently. */
+const unwelcome = [
+  request("history", lanePlace),
+  request("history", { ownerId: 7 }),
+  request("history", JSON.parse(nested(5_000))),
+  request("unheard-of", {}),
+  request("x".repeat(3_000_000), {}),
+  { ...request("history", lanePlace), id: Number.NaN },
+  undefined as never,
+]
 
 describe("the edge", () => {
   it("serves every public operation", () => {
@@ -132,16 +151,135 @@ describe("the edge", () => {
       const { edge, objects } = yield* makeWorld()
       for (const tag of ["admit", "inspect", "recover", "processHead", "report", "laneStatus"]) {
         const exit = yield* Effect.promise(() => edge.call(request(tag, lanePlace)))
-        expect(exit).toMatchObject({ _tag: "Failure", cause: [{ error: { _tag: "Unavailable" } }] })
+        expect(exit).toEqual(
+          failed({
+            _tag: "Unavailable",
+            retryable: false,
+            overloaded: false,
+            reason: "The peer does not serve this method",
+          }),
+        )
       }
       expect(objects.reached).toEqual([])
+    }),
+  )
+
+  it.effect("tells a caller without an identity that, whatever it asks", () =>
+    Effect.gen(function* () {
+      const { edge } = yield* makeWorld({ identity: unverified("No bearer token") })
+      for (const message of unwelcome) {
+        const exit = yield* Effect.promise(() => edge.call(message))
+        expect(exit).toEqual(failed({ _tag: "Unauthenticated", reason: "No bearer token" }))
+      }
+    }),
+  )
+
+  it.effect("denies a nameless binding, whatever it asks", () =>
+    Effect.gen(function* () {
+      const { edge } = yield* makeWorld({ identity: identityOfProps({}) })
+      for (const message of unwelcome) {
+        const exit = yield* Effect.promise(() => edge.call(message))
+        expect(exit).toEqual(failed({ _tag: "OperationDenied", operation: expect.any(String) }))
+        expect(JSON.stringify(exit).length).toBeLessThan(200)
+      }
+    }),
+  )
+
+  it.effect("says nothing of a payload to whom its grants do not let in", () =>
+    Effect.gen(function* () {
+      const elsewhere = { ...lanePlace, ownerId: "bank" }
+      const denied = [
+        [grants(), { ...elsewhere, after: "x" }],
+        [grants(), { ownerId: "../x" }],
+        [grants(), { ownerId: "bank", deep: JSON.parse(nested(5_000)) }],
+        [grants({ threads: ["order-8"] }), { ...lanePlace, after: "x" }],
+        [grants({ operations: ["submit"] }), { ...lanePlace, after: "x" }],
+        [grants({ operations: ["submit"] }), null],
+      ] as const
+      for (const [granted, payload] of denied) {
+        const { edge } = yield* makeWorld({ identity: identityOfProps(granted) })
+        const exit = yield* Effect.promise(() => edge.call(request("history", payload)))
+        expect(exit).toEqual(failed({ _tag: "OperationDenied", operation: "history" }))
+      }
+    }),
+  )
+
+  it.effect("refuses an input nested too deep, and takes the deepest that may be stored", () =>
+    Effect.gen(function* () {
+      const { edge, objects } = yield* makeWorld()
+      const submit = (levels: number) =>
+        Effect.promise(() =>
+          edge.call(request("submit", { ...submission, input: JSON.parse(nested(levels)) })),
+        )
+      for (const levels of [65, 3_000, 5_000, 1_000_000]) {
+        const reason = "nested deeper than 64"
+        expect(yield* submit(levels)).toEqual(failed({ _tag: "InvalidInput", path: "", reason }))
+      }
+      expect(objects.reached).toEqual([])
+      expect((yield* submit(64))._tag).toBe("Success")
+    }),
+  )
+
+  it.effect("takes no message that is no request, and none by a name it cannot repeat", () =>
+    Effect.gen(function* () {
+      const { edge, objects } = yield* makeWorld()
+      const messages = [
+        undefined,
+        "wake",
+        { ...request("wake", lanePlace), id: Number.POSITIVE_INFINITY },
+        { ...request("wake", lanePlace), id: "x".repeat(129) },
+        { ...request("wake", lanePlace), id: { toString: () => "1" } },
+        { _tag: "Interrupt", requestId: "x".repeat(129) },
+      ]
+      for (const message of messages) {
+        const exit = yield* Effect.promise(() => edge.call(message as never))
+        expect(exit).toMatchObject(failed({ _tag: "InvalidInput", path: "" }))
+      }
+      expect(objects.reached).toEqual([])
+    }),
+  )
+
+  it.effect("hands on the trace of a caller, and nothing else that calls itself one", () =>
+    Effect.gen(function* () {
+      const traces: Array<unknown> = []
+      const objects = yield* makeObjects()
+      const noting = (target: WireTarget): WireTarget => ({
+        call: (message) => {
+          const { spanId, traceId } = message as RpcMessage.RequestEncoded
+          traces.push([traceId, spanId])
+          return target.call(message)
+        },
+      })
+      const owner = (id: OwnerId) => noting(objects.targets.owner(id))
+      const edge = yield* makeEdge({ identity: ada, targets: { ...objects.targets, owner } })
+      const whole = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" }
+      const sent = [
+        whole,
+        { ...whole, traceId: "x".repeat(2_000_000) },
+        { ...whole, spanId: "b7ad6b716920333\0" },
+        { ...whole, spanId: undefined },
+      ]
+      for (const trace of sent) {
+        const message = { ...request("wake", lanePlace), ...trace } as RpcMessage.RequestEncoded
+        yield* Effect.promise(() => edge.call(message))
+      }
+      const none = [undefined, undefined]
+      expect(traces).toEqual([[whole.traceId, whole.spanId], none, none, none])
     }),
   )
 
   it.effect("reaches no object with a payload that breaks the contract", () =>
     Effect.gen(function* () {
       const { edge, objects } = yield* makeWorld()
-      for (const payload of [{ ...lanePlace, ownerId: "../x" }, { ownerId }, null, [], "shop-1"]) {
+      const owned = { ...lanePlace, ownerId: "shop-/" }
+      for (const payload of [
+        owned,
+        { ownerId },
+        { ...lanePlace, ownerId: 7 },
+        null,
+        [],
+        "shop-1",
+      ]) {
         const exit = yield* Effect.promise(() => edge.call(request("history", payload)))
         expect(exit).toMatchObject({
           _tag: "Failure",

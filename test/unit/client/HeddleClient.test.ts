@@ -1,13 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Stream } from "effect"
+import { Context, Effect, Fiber, Layer, type Schema, Stream } from "effect"
 import { HeddleClient } from "../../../client/HeddleClient.ts"
 import { httpTarget, type HttpTargetOptions } from "../../../client/HttpTarget.ts"
+import { Unavailable } from "../../../contracts/Errors.ts"
 import { IdempotencyKey } from "../../../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
 import type { AwaitSettlementReply } from "../../../contracts/Settlement.ts"
 import { until } from "../transport/probe.ts"
 import { lane, ownerId, receipt, settlement, submission, submissionId, threadId } from "./fakes.ts"
-import { type HttpWorld, line, makeHttpWorld, origin, rpcRequest } from "./httpWorld.ts"
+import { type HttpWorld, line, makeHttpWorld, nested, origin, rpcRequest } from "./httpWorld.ts"
 
 const place = { ownerId, threadId }
 const opened: ObserveFrame = { _tag: "Opened", tailSequence: 2 }
@@ -73,6 +74,60 @@ describe("the client over HTTPS", () => {
       expect([second, third]).toEqual([first, first])
       expect(fourth).not.toBe(first)
       expect(fifth).toBe("mine")
+    }),
+  )
+
+  const flaky = Effect.fnUntraced(function* (failures: number, failure: Unavailable) {
+    let left = failures
+    const submit = () =>
+      Effect.suspend(() => (left-- > 0 ? Effect.fail(failure) : Effect.succeed(receipt)))
+    const world = yield* makeHttpWorld({ answers: { submit } })
+    return { world, client: yield* connect(world) }
+  })
+  const gone = new Unavailable({ retryable: true, overloaded: false, reason: "A fence" })
+
+  it.live("submits again, with the same key, when the answer is that nobody could", () =>
+    Effect.gen(function* () {
+      const { client, world } = yield* flaky(4, gone)
+      expect(yield* client.submit(unkeyed)).toEqual(receipt)
+      const keys = keysOf(world)
+      expect(keys).toHaveLength(5)
+      expect(new Set(keys).size).toBe(1)
+    }),
+  )
+
+  it.live("gives up a submit after four repetitions, with what it was last answered", () =>
+    Effect.gen(function* () {
+      const { client, world } = yield* flaky(Infinity, gone)
+      expect(yield* Effect.flip(client.submit(unkeyed))).toStrictEqual(gone)
+      expect(keysOf(world)).toHaveLength(5)
+      const lost = yield* makeHttpWorld()
+      const unheard = yield* connect(lost, { fetch: losing(fetchOf(lost), Infinity) })
+      expect(yield* Effect.flip(unheard.submit(unkeyed))).toMatchObject({ retryable: true })
+      expect(keysOf(lost)).toHaveLength(5)
+    }),
+  )
+
+  it.effect("repeats no submit of what is overloaded, or will fail again", () =>
+    Effect.gen(function* () {
+      for (const [retryable, overloaded] of [
+        [true, true],
+        [false, false],
+      ] as const) {
+        const failure = new Unavailable({ retryable, overloaded, reason: "No" })
+        const { client, world } = yield* flaky(1, failure)
+        expect(yield* Effect.flip(client.submit(unkeyed))).toStrictEqual(failure)
+        expect(keysOf(world)).toHaveLength(1)
+      }
+    }),
+  )
+
+  it.effect("tells an input nested too deep as InvalidInput", () =>
+    Effect.gen(function* () {
+      const client = yield* connect(yield* makeHttpWorld())
+      const input = JSON.parse(nested(1_000)) as Schema.Json
+      const failure = yield* Effect.flip(client.submit({ ...unkeyed, input }))
+      expect(failure).toMatchObject({ _tag: "InvalidInput", reason: "nested deeper than 64" })
     }),
   )
 
@@ -205,6 +260,7 @@ describe("the HTTPS target", () => {
   for (const [status, error] of [
     [401, errorOf("Unauthenticated")],
     [404, errorOf("Unavailable", { retryable: false, overloaded: false })],
+    [408, errorOf("Unavailable", { retryable: true, overloaded: false })],
     [413, errorOf("InvalidInput")],
     [429, errorOf("Unavailable", { retryable: false, overloaded: true })],
     [500, errorOf("Unavailable", { retryable: true, overloaded: false })],

@@ -22,6 +22,7 @@ import {
   type HttpWorld,
   line,
   makeHttpWorld,
+  nested,
   messages,
   origin,
   rpcRequest,
@@ -29,6 +30,7 @@ import {
 } from "./httpWorld.ts"
 
 const place = { ownerId, threadId }
+const streamed = { duplex: "half" } as RequestInit
 const opened: ObserveFrame = { _tag: "Opened", tailSequence: 2 }
 const quiet = Stream.concat(Stream.make(opened), Stream.never)
 
@@ -89,7 +91,7 @@ describe("POST /rpc", () => {
         failed({ _tag: "OperationDenied", operation: "readState" }, "b"),
       )
       expect(byId.get("c")).toMatchObject(failed({ _tag: "InvalidInput" }, "c"))
-      expect(byId.get("d")).toMatchObject(failed({ _tag: "Unavailable" }, "d"))
+      expect(byId.get("d")).toMatchObject(failed({ _tag: "Unavailable", retryable: false }, "d"))
     }),
   )
 
@@ -150,14 +152,77 @@ describe("POST /rpc", () => {
           const response = yield* Effect.promise(() => world.fetch(sent))
           expect(response.status).toBe(401)
           expect(response.headers.get("www-authenticate")).toBe("Bearer")
-          expect(yield* read(response)).toMatchObject([failed({ _tag: "Unauthenticated" })])
+          expect(yield* read(response)).toEqual([
+            { _tag: "Unauthenticated", reason: expect.any(String) },
+          ])
         }
-        const garbage = rpcRequest("garbage", headers ?? bearer(world.token))
-        expect((yield* Effect.promise(() => world.fetch(garbage))).status).toBe(401)
         expect(world.objects.reached).toEqual([])
       }),
     )
+
+    it.effect(`${title} is answered alike whatever it sends, and none of it is read`, () =>
+      Effect.gen(function* () {
+        const world = yield* makeHttpWorld({ env })
+        const send = (body: RequestInit["body"], more: Record<string, string> = {}) =>
+          Effect.promise(async () => {
+            const sent = { ...(headers ?? bearer(world.token)), ...more }
+            const response = await world.fetch(rpcRequest(body, sent, streamed))
+            return { status: response.status, said: await response.text() }
+          })
+        const answer = yield* send(line("submit", submission))
+        for (const body of [line("unheard-of", {}), line("submit", { ownerId: 7 }), "{", ""]) {
+          expect(yield* send(body)).toEqual(answer)
+        }
+        expect(yield* send("x", { "content-length": String(bodyBytesMax + 1) })).toEqual(answer)
+        expect(yield* send("x", { "content-type": "text/plain" })).toEqual(answer)
+        const slow = new ReadableStream({ pull: () => new Promise<never>(() => undefined) })
+        expect(yield* send(slow)).toEqual(answer)
+      }),
+    )
   }
+
+  it.effect("gives up a body that does not arrive in time, typed and to be retried", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld({ limits: { bodyMillis: 5 } })
+      let given = false
+      const body = new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(`{"_tag":`)),
+        cancel: () => {
+          given = true
+        },
+      })
+      const sent = rpcRequest(body, bearer(world.token), streamed)
+      const response = yield* Effect.promise(() => world.fetch(sent))
+      expect(response.status).toBe(408)
+      expect(yield* read(response)).toEqual([
+        {
+          _tag: "Unavailable",
+          retryable: true,
+          overloaded: false,
+          reason: "The body did not arrive in time",
+        },
+      ])
+      yield* until("the body is let go", () => given)
+      expect(world.objects.reached).toEqual([])
+    }),
+  )
+
+  it.effect("refuses an input nested too deep, that call alone", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const deep = (levels: number, id: string) =>
+        line("submit", { ...submission, input: "?" }, id).replace(`"?"`, nested(levels))
+      for (const levels of [65, 3_000, 5_000, 1_000_000]) {
+        const sent = [deep(levels, "deep"), deep(64, "deepest"), line("submit", submission, "flat")]
+        const answers = yield* read(yield* post(world, sent.join("\n")))
+        const byId = new Map(answers.map((answer) => [answer.requestId, answer]))
+        const reason = "nested deeper than 64"
+        expect(byId.get("deep")).toEqual(failed({ _tag: "InvalidInput", path: "", reason }, "deep"))
+        expect(byId.get("deepest")).toEqual(exitOf(receipt, "deepest"))
+        expect(byId.get("flat")).toEqual(exitOf(receipt, "flat"))
+      }
+    }),
+  )
 
   // Finite, so that a server that reads on for ever fails the test and not the machine.
   let megabytes = 0
@@ -169,12 +234,19 @@ describe("POST /rpc", () => {
     },
   })
   const many = Array.from({ length: requestsMax + 1 }, (_, id) => line("history", place, id))
+  const broken = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(line("wake", place))),
+    pull: (controller) => controller.error(new Error("Network connection lost.")),
+  })
   const badBodies: ReadonlyArray<
     readonly [string, number, RequestInit["body"], Record<string, string>?]
   > = [
     ["that is no JSON", 400, "{"],
     ["of a JSON value that is no request", 400, "[]"],
     ["with a request without an id", 400, `{"_tag":"Request","tag":"submit"}`],
+    ["with an id that is no number of JSON", 400, line("wake", place, 7).replace("7", "1e400")],
+    ["with an endless id", 400, line("wake", place, "x".repeat(3_000_000))],
+    ["that breaks off", 400, broken],
     ["that uses an id twice", 400, `${line("wake", place)}\n${line("wake", place)}`],
     ["that is empty", 400, ""],
     ["that is not UTF-8", 400, new Uint8Array([0xff, 0xfe])],
@@ -188,9 +260,7 @@ describe("POST /rpc", () => {
     it.effect(`with a body ${title} is answered ${status}, and reaches no object`, () =>
       Effect.gen(function* () {
         const world = yield* makeHttpWorld()
-        const sent = rpcRequest(body, { ...bearer(world.token), ...headers }, {
-          duplex: "half",
-        } as RequestInit)
+        const sent = rpcRequest(body, { ...bearer(world.token), ...headers }, streamed)
         const response = yield* Effect.promise(() => world.fetch(sent))
         expect(response.status).toBe(status)
         expect(yield* read(response)).toMatchObject([{ _tag: "InvalidInput" }])
@@ -223,7 +293,7 @@ describe("a stream over HTTP", () => {
   ] as const) {
     it.effect(`of a quiet ${title} carries empty lines, and a reader that leaves frees it`, () =>
       Effect.gen(function* () {
-        const world = yield* makeHttpWorld({ answers, heartbeatMillis: 5 })
+        const world = yield* makeHttpWorld({ answers, limits: { heartbeatMillis: 5 } })
         const response = yield* post(world, line(tag, payload))
         const reader = response.body?.getReader()
         if (reader === undefined) throw new Error("the answer has no body")
@@ -300,6 +370,17 @@ describe("effect's own client over HTTP", () => {
         Effect.flip(client.submit(submission)),
       ).pipe(Effect.provide(protocol(stranger)))
       expect(failure).toMatchObject({ _tag: "OperationDenied", operation: "submit" })
+    }),
+  )
+
+  it.effect("is told by a typed failure that its token is refused", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const failure = yield* Effect.flatMap(RpcClient.make(HeddleRpc), (client) =>
+        Effect.flip(client.submit(submission)),
+      ).pipe(Effect.provide(protocol({ ...world, token: "x.y.z" })))
+      expect(failure._tag).toBe("RpcClientError")
+      expect(world.objects.reached).toEqual([])
     }),
   )
 })

@@ -9,7 +9,7 @@ import {
   type Caller,
   type Grants,
 } from "../../../contracts/Authorization.ts"
-import { SubmissionNotFound } from "../../../contracts/Errors.ts"
+import { SubmissionNotFound, type Unavailable } from "../../../contracts/Errors.ts"
 import {
   AgentId,
   IdempotencyKey,
@@ -86,7 +86,7 @@ export interface Call {
 export interface Answers {
   readonly observe?: Stream.Stream<ObserveFrame>
   readonly laneStatus?: Effect.Effect<LaneStatus>
-  readonly submit?: () => Effect.Effect<Receipt>
+  readonly submit?: () => Effect.Effect<Receipt, Unavailable>
   readonly awaitSettlement?: () => Effect.Effect<AwaitSettlementReply>
 }
 
@@ -127,6 +127,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     wake: on("owner", "wake", () => Effect.succeed(lane)),
     laneStatus: on("owner", "laneStatus", () => answers.laneStatus ?? Effect.succeed(lane)),
     recoveryStatus: on("owner", "recoveryStatus", () => Effect.succeed(Option.none())),
+    reconcile: on("owner", "reconcile", () => Effect.succeed({ enrolled: 1 })),
     maintenanceStatus: on("owner", "maintenanceStatus", () =>
       Effect.succeed({
         ownerId,

@@ -1,7 +1,7 @@
 /** The HTTP edge over fake objects, called as the platform would call it. */
 import { Effect, type Scope } from "effect"
 import { type HttpOptions, makeHttpHandler } from "../../../client/Http.ts"
-import { makeLimits } from "../../../contracts/Limits.ts"
+import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
 import type { Grants } from "../../../contracts/Authorization.ts"
 import { mintToken } from "../../../scripts/mintToken.ts"
 import { type Answers, grants, makeObjects, type Objects } from "./fakes.ts"
@@ -22,7 +22,7 @@ export const makeHttpWorld = Effect.fnUntraced(function* (
     readonly answers?: Answers
     readonly grants?: Grants
     readonly env?: Record<string, unknown>
-    readonly heartbeatMillis?: number
+    readonly limits?: Partial<Limits>
     readonly targets?: HttpOptions["targets"]
   } = {},
 ): Effect.fn.Return<HttpWorld, never, Scope.Scope> {
@@ -30,9 +30,7 @@ export const makeHttpWorld = Effect.fnUntraced(function* (
   const waiting: Array<Promise<unknown>> = []
   const handler = makeHttpHandler({
     targets: options.targets ?? (() => objects.targets),
-    limits: makeLimits(
-      options.heartbeatMillis === undefined ? {} : { heartbeatMillis: options.heartbeatMillis },
-    ),
+    limits: makeLimits(options.limits),
     version: () => "v-1",
   })
   const token = yield* Effect.promise(() =>
@@ -59,6 +57,9 @@ export const rpcRequest = (
     ...(body === undefined ? {} : { body }),
     ...init,
   })
+
+/** An input of so many arrays inside each other, as JSON: values so deep cannot be written by it. */
+export const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels)
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 

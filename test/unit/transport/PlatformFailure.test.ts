@@ -106,6 +106,32 @@ const rows: ReadonlyArray<Row> = [
     retryable: false,
     reason: /cannot be carried/,
   },
+  // Thrown here, before anything is sent.
+  {
+    message: "Maximum call stack size exceeded",
+    marks: { name: "RangeError" },
+    retryable: false,
+    reason: /cannot be carried/,
+  },
+  {
+    message: "Symbol(x)",
+    marks: { name: "DataCloneError" },
+    retryable: false,
+    reason: /cannot be carried/,
+  },
+  {
+    message:
+      "Serialized RPC arguments or return values are limited to 32MiB, but the size of this value was: 34603079 bytes.",
+    retryable: false,
+    reason: /cannot be carried/,
+  },
+  // Thrown there: the object failed, whatever of.
+  {
+    message: "Invalid array length",
+    marks: { name: "RangeError", remote: true },
+    retryable: true,
+    reason: /without an answer/,
+  },
   // `ctx.abort("deploying")` reaches the caller with its own text and no mark.
   { message: "deploying", retryable: true, reason: /without an answer/ },
   { message: "", retryable: true, reason: /without an answer/ },

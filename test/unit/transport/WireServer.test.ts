@@ -79,6 +79,14 @@ describe("a served call", () => {
     }),
   )
 
+  it.effect("answers such a method as not to be repeated where its callers are the public", () =>
+    Effect.gen(function* () {
+      const { server } = yield* makeServedProbe({ server: { unknownMethod: "refuse" } })
+      const exit = yield* Effect.promise(() => server.call(request("unheardOf", {})))
+      expect(exit).toMatchObject(failure({ _tag: "Unavailable", retryable: false }))
+    }),
+  )
+
   it.effect("fails alone when its handler dies, with a reference that the log repeats", () =>
     Effect.gen(function* () {
       const { client, counts, log, server } = yield* makeServedProbe()

@@ -1,0 +1,69 @@
+/**
+ * How deep and how large a payload is, found out before anything that calls itself touches it:
+ * decoding, encoding and the platform's serializer all do, and give up with the stack.
+ *
+ * - V1 The work is bounded whatever the value: it goes level by level, and through each object once
+ *   per level, also when a value shares its parts or contains itself.
+ * - V2 Values are counted as JSON would write them: what stands in two places counts twice.
+ */
+import { InvalidInput } from "../contracts/Errors.ts"
+import type { Limits } from "../contracts/Limits.ts"
+
+/** A body of 4 MiB cannot hold more: each takes a character and a comma. */
+const valuesMax = 2 * 1024 * 1024
+
+/** A payload is one object around the input, which has the limit for itself. */
+const envelopeNesting = 1
+
+const fault = (reason: string): InvalidInput => new InvalidInput({ path: "", reason })
+
+const notPlain = fault("not a plain JSON value")
+const tooMany = fault(`more than ${valuesMax} values`)
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** The containers of one level, with how often each stands there. */
+type Level = Map<object, number>
+
+const note = (level: Level, value: unknown, times: number): void => {
+  if (typeof value === "object" && value !== null) {
+    level.set(value, (level.get(value) ?? 0) + times) // V1
+  }
+}
+
+const walk = (payload: unknown, nestingMax: number): InvalidInput | undefined => {
+  let values = 1
+  let level: Level = new Map()
+  note(level, payload, 1)
+  for (let nesting = 0; level.size > 0; nesting++) {
+    if (nesting === nestingMax) return fault(`nested deeper than ${nestingMax - envelopeNesting}`)
+    const next: Level = new Map()
+    for (const [container, times] of level) {
+      if (!isPlain(container)) return notPlain
+      // An array is as long as it says, also where it has holes.
+      values += times * (Array.isArray(container) ? container.length : 0) // V2
+      if (values > valuesMax) return tooMany
+      const inner: ReadonlyArray<unknown> = Object.values(container)
+      values += Array.isArray(container) ? 0 : times * inner.length // V2
+      if (values > valuesMax) return tooMany
+      for (const value of inner) note(next, value, times)
+    }
+    level = next
+  }
+  return undefined
+}
+
+/** Why a payload from outside goes no further; undefined when it may. Pure, total. */
+export const shapeFault = (
+  payload: unknown,
+  { jsonNesting }: Pick<Limits, "jsonNesting">,
+): InvalidInput | undefined => {
+  try {
+    return walk(payload, jsonNesting + envelopeNesting)
+  } catch {
+    return notPlain
+  }
+}
