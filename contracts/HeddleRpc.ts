@@ -9,7 +9,13 @@ import { CommonErrors, SubmissionNotFound, ThreadUnreadable } from "./Errors.ts"
 import { Count, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneStatus, MaintenanceStatus, ThreadPage } from "./Maintenance.ts"
-import { ListThreadsFields, RunMaintenanceReply, SubmitErrors } from "./OwnerRpc.ts"
+import {
+  ListThreadsFields,
+  ReconcileFields,
+  ReconcileReply,
+  RunMaintenanceReply,
+  SubmitErrors,
+} from "./OwnerRpc.ts"
 import { RecoveryFault } from "./Recovery.ts"
 import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
@@ -44,6 +50,8 @@ export class HeddleRpc extends RpcGroup.make(
   Rpc.make("readState", { payload: Address, success: ThreadState, error: ReadErrors }),
   /** Ends the stall and the backoff of a lane and has it visited. Clears no fault. */
   Rpc.make("wake", { payload: Address, success: LaneStatus, error: Common }),
+  /** Forgets what the owner believes of these threads and visits them, fenced. */
+  Rpc.make("reconcile", { payload: ReconcileFields, success: ReconcileReply, error: Common }),
   /** The recorded fault of one thread. None means no recorded fault, not proof of health. */
   Rpc.make("recoveryStatus", {
     payload: Address,

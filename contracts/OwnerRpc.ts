@@ -38,6 +38,25 @@ const wake = Rpc.make("wake", {
   error: Common,
 }).pipe(admits("Principal"))
 
+/** The threads of one `reconcile`: 1 to 1,000. */
+export const ReconcileFields = {
+  ownerId: OwnerId,
+  threadIds: Schema.Array(ThreadId).check(Schema.isMinLength(1), Schema.isMaxLength(1_000)),
+}
+
+/** How many lanes will be visited. */
+export const ReconcileReply = Schema.Struct({ enrolled: Count })
+
+/**
+ * Forgets what the owner believes of these threads and visits them, fenced: an owner that was lost, or
+ * restored from a backup, is rebuilt from its threads' ids. Clears no fault, stall or backoff.
+ */
+const reconcile = Rpc.make("reconcile", {
+  payload: ReconcileFields,
+  success: ReconcileReply,
+  error: Common,
+}).pipe(admits("Principal"))
+
 const laneStatus = Rpc.make("laneStatus", {
   payload: Address,
   success: LaneStatus,
@@ -90,6 +109,7 @@ export class OwnerRpc extends RpcGroup.make(
   submit,
   report,
   wake,
+  reconcile,
   laneStatus,
   recoveryStatus,
   maintenanceStatus,

@@ -69,6 +69,17 @@ export const handlersLayer = (owner: Owner) =>
               })
         }),
       ),
+    reconcile: ({ ownerId, threadIds }) =>
+      Rpc.uninterruptible(
+        Effect.gen(function* () {
+          const life = yield* enter(owner, ownerId)
+          const distinct = [...new Set(threadIds)]
+          yield* quietBlock(owner, life, "reconcile", (block) => {
+            for (const threadId of distinct) Hints.reconcile(block, threadId)
+          })
+          return { enrolled: distinct.length }
+        }),
+      ),
     laneStatus: ({ ownerId, threadId }) =>
       Effect.map(enter(owner, ownerId), (life) =>
         Status.statusOfThread(owner.host, life, threadId),

@@ -4,10 +4,19 @@
  * Invariants
  * - H1 A thread's report is a hint: guarded by its revision, not enrolled, and may be lost.
  * - H2 A hint from a thread without a row makes one that must be visited before it is believed.
+ * - H3 What is reconciled is enrolled under a new generation, so that the visit is fenced and nothing
+ *   sent before it can land afterwards.
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
-import { acceptReport, type Block, laneOrNew, readLane, writeLane } from "./Block.ts"
+import {
+  acceptReport,
+  type Block,
+  laneOrNew,
+  nextGeneration,
+  readLane,
+  writeLane,
+} from "./Block.ts"
 import { type Lane, withoutBackoff, withoutStall } from "./Lane.ts"
 
 /** Takes a thread's own report in. */
@@ -25,4 +34,11 @@ export const wake = (block: Block, threadId: ThreadId): Lane | undefined => {
   block.life.pass?.marked.add(threadId)
   const marks = withoutStall(withoutBackoff(before.marks))
   return writeLane(block, before, { ...before, mustVisit: true, marks }, { afterTurn: false })
+}
+
+/** Forgets the stored report of a thread and has it visited, fenced. */
+export const reconcile = (block: Block, threadId: ThreadId): void => {
+  const { before, lane } = laneOrNew(block, threadId)
+  const enrolled = nextGeneration(block) // H3
+  writeLane(block, before, { ...lane, report: undefined, enrolled }, { afterTurn: false })
 }
