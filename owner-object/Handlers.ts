@@ -9,10 +9,11 @@ import { Effect, Option } from "effect"
 import { Rpc } from "effect/rpc"
 import { CurrentCaller } from "../contracts/Authorization.ts"
 import { IdentityMismatch, OperationDenied } from "../contracts/Errors.ts"
-import type { OwnerId } from "../contracts/Identifiers.ts"
+import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
 import * as Hints from "./Hints.ts"
+import type { Life } from "./Life.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
 import * as Status from "./Status.ts"
 import { submit } from "./Submit.ts"
@@ -35,74 +36,78 @@ const principalOf = (operation: string) =>
       : Effect.fail(new OperationDenied({ operation })),
   )
 
+/** A request that changes something. // I2 */
+const mutation = <A, E, R>(
+  owner: Owner,
+  { ownerId }: { readonly ownerId: OwnerId },
+  work: (life: Life) => Effect.Effect<A, E, R>,
+) => Rpc.uninterruptible(Effect.flatMap(enter(owner, ownerId), work))
+
+/** A request that only reads. */
+const question = <A>(
+  owner: Owner,
+  { ownerId }: { readonly ownerId: OwnerId },
+  read: (life: Life) => A,
+) => Effect.map(enter(owner, ownerId), read)
+
+/** Arms, and waits for the end of a pass; never runs one itself. */
+const runMaintenance = (owner: Owner, life: Life, timeoutMillis: number | undefined) =>
+  Effect.gen(function* () {
+    yield* armNow(owner, life)
+    const millis = Math.min(timeoutMillis ?? owner.limits.waitMillis, owner.limits.waitMillis)
+    const ended = yield* Effect.timeoutOption(nextPassEnd(life), millis)
+    return Option.match(ended, {
+      onNone: () => ({ _tag: "Pending" as const }),
+      onSome: (pass) => ({ _tag: "Finished" as const, pass }),
+    })
+  })
+
+const reconcile = (owner: Owner, life: Life, threadIds: ReadonlyArray<ThreadId>) =>
+  Effect.suspend(() => {
+    const distinct = new Set(threadIds)
+    const enrolled = quietBlock(owner, life, "reconcile", (block) => {
+      for (const threadId of distinct) Hints.reconcile(block, threadId)
+    })
+    return Effect.as(enrolled, { enrolled: distinct.size })
+  })
+
 export const handlersLayer = (owner: Owner) =>
   OwnerRpc.toLayer({
     submit: (payload) =>
-      Rpc.uninterruptible(
-        Effect.gen(function* () {
-          const principal = yield* principalOf("submit")
-          const life = yield* enter(owner, payload.ownerId)
-          return yield* submit(owner, life, payload, principal)
-        }),
-      ), // I2
-    report: ({ ownerId, threadId, report }) =>
-      Rpc.uninterruptible(
-        Effect.gen(function* () {
-          const life = yield* enter(owner, ownerId)
-          yield* inBlock(owner, life, "report", (block) =>
-            Hints.takeReport(block, threadId, report),
-          )
-        }),
+      mutation(owner, payload, (life) =>
+        Effect.flatMap(principalOf("submit"), (principal) =>
+          submit(owner, life, payload, principal),
+        ),
       ),
-    wake: ({ ownerId, threadId }) =>
-      Rpc.uninterruptible(
-        Effect.gen(function* () {
-          const life = yield* enter(owner, ownerId)
-          const lane = yield* quietBlock(owner, life, "wake", (block) =>
-            Hints.wake(block, threadId),
-          )
-          return lane === undefined
-            ? Status.statusOfThread(owner.host, life, threadId)
-            : Status.laneStatus(threadId, lane, {
-                now: owner.host.now(),
-                fault: Status.faultOf(owner.host, life, threadId),
-              })
-        }),
+    report: (payload) =>
+      mutation(owner, payload, (life) =>
+        inBlock(owner, life, "report", (block) =>
+          Hints.takeReport(block, payload.threadId, payload.report),
+        ),
       ),
-    reconcile: ({ ownerId, threadIds }) =>
-      Rpc.uninterruptible(
-        Effect.gen(function* () {
-          const life = yield* enter(owner, ownerId)
-          const distinct = [...new Set(threadIds)]
-          yield* quietBlock(owner, life, "reconcile", (block) => {
-            for (const threadId of distinct) Hints.reconcile(block, threadId)
-          })
-          return { enrolled: distinct.length }
-        }),
+    wake: (payload) =>
+      mutation(owner, payload, (life) =>
+        Effect.map(
+          quietBlock(owner, life, "wake", (block) => Hints.wake(block, payload.threadId)),
+          () => Status.statusOfThread(owner.host, life, payload.threadId),
+        ),
       ),
-    laneStatus: ({ ownerId, threadId }) =>
-      Effect.map(enter(owner, ownerId), (life) =>
-        Status.statusOfThread(owner.host, life, threadId),
+    reconcile: (payload) =>
+      mutation(owner, payload, (life) => reconcile(owner, life, payload.threadIds)),
+    laneStatus: (payload) =>
+      question(owner, payload, (life) => Status.statusOfThread(owner.host, life, payload.threadId)),
+    recoveryStatus: (payload) =>
+      question(owner, payload, (life) =>
+        Option.fromUndefinedOr(Status.faultOf(owner.host, life, payload.threadId)),
       ),
-    recoveryStatus: ({ ownerId, threadId }) =>
-      Effect.map(enter(owner, ownerId), (life) =>
-        Option.fromUndefinedOr(Status.faultOf(owner.host, life, threadId)),
+    maintenanceStatus: (payload) =>
+      question(owner, payload, (life) => Status.maintenanceStatus(owner.host, life)),
+    runMaintenance: (payload) =>
+      Effect.flatMap(enter(owner, payload.ownerId), (life) =>
+        runMaintenance(owner, life, payload.timeoutMillis),
       ),
-    maintenanceStatus: ({ ownerId }) =>
-      Effect.map(enter(owner, ownerId), (life) => Status.maintenanceStatus(owner.host, life)),
-    runMaintenance: ({ ownerId, timeoutMillis }) =>
-      Effect.gen(function* () {
-        const life = yield* enter(owner, ownerId)
-        yield* armNow(owner, life)
-        const millis = Math.min(timeoutMillis ?? owner.limits.waitMillis, owner.limits.waitMillis)
-        const ended = yield* Effect.timeoutOption(nextPassEnd(life), millis)
-        return Option.match(ended, {
-          onNone: () => ({ _tag: "Pending" as const }),
-          onSome: (pass) => ({ _tag: "Finished" as const, pass }),
-        })
-      }),
     listThreads: ({ ownerId, ...query }) =>
-      Effect.map(enter(owner, ownerId), (life) =>
+      question(owner, { ownerId }, (life) =>
         Status.listThreads(owner.host, life, owner.limits, query),
       ),
   })
