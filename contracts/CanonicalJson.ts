@@ -6,6 +6,7 @@
  * - J2 What cannot be stored as given is refused with its place, never repaired: NUL, lone surrogates
  *   (in keys too), numbers that are not finite, values that JSON cannot say.
  * - J3 The work is bounded by the limits, also for values that share or contain themselves.
+ * - J4 Nothing is thrown: a value whose own code throws (a getter, a proxy) is refused like the rest.
  */
 import { Result } from "effect"
 import { AdmissionLimitExceeded, InvalidInput } from "./Errors.ts"
@@ -34,6 +35,8 @@ interface Writer {
   readonly limits: CanonicalJsonLimits
   text: string
   refusal: Refusal | undefined
+  /** Where the work is. */
+  at: Path
 }
 
 const encoder = new TextEncoder()
@@ -43,7 +46,11 @@ const pathText = (path: Path): string => {
   for (let at = path; at !== undefined; at = at.parent)
     text = (typeof at.key === "number" ? `[${at.key}]` : `.${at.key}`) + text
   // A key may hold the very hazard that is being reported.
-  return text.replace(/^\./, "").slice(0, 256).toWellFormed()
+  return text
+    .replace(/^\./, "")
+    .slice(0, 256)
+    .replaceAll(/\p{Cc}/gu, "\ufffd")
+    .toWellFormed()
 }
 
 const invalid = (writer: Writer, path: Path, reason: string): false => {
@@ -91,9 +98,10 @@ const writeObject = (writer: Writer, value: object, path: Path, depth: number): 
   if (!append(writer, "{")) return false
   let first = true
   for (const key of Object.keys(value).sort()) {
+    const here = { parent: path, key }
+    writer.at = here
     const member = (value as Record<string, unknown>)[key]
     if (member === undefined) continue
-    const here = { parent: path, key }
     if (!first && !append(writer, ",")) return false
     first = false
     if (!writeText(writer, key, here, "a key") || !append(writer, ":")) return false
@@ -109,6 +117,7 @@ const isPlain = (value: object): boolean => {
 }
 
 const write = (writer: Writer, value: unknown, path: Path, depth: number): boolean => {
+  writer.at = path
   switch (typeof value) {
     case "string":
       return writeText(writer, value, path, "the text")
@@ -139,8 +148,12 @@ export const canonicalJson = (
   value: unknown,
   limits: CanonicalJsonLimits,
 ): Result.Result<CanonicalText, Refusal> => {
-  const writer: Writer = { limits, text: "", refusal: undefined }
-  write(writer, value, undefined, 0)
+  const writer: Writer = { limits, text: "", refusal: undefined, at: undefined }
+  try {
+    write(writer, value, undefined, 0)
+  } catch {
+    invalid(writer, writer.at, "cannot be read") // J4
+  }
   if (writer.refusal !== undefined) return Result.fail(writer.refusal)
   const bytes = encoder.encode(writer.text).length
   if (bytes > limits.maxBytes) return Result.fail(tooLarge(limits, bytes))

@@ -102,11 +102,16 @@ export const defaultLimits = {
   attemptCeilingMillis: 14 * minute,
   attemptsExhausted: 8,
   attemptsLost: 16,
+  /** How long a run rests after an attempt without a result, doubling with each. */
+  endedBackoffMillis: 100,
+  endedBackoffMaxMillis: 5 * second,
   lostBackoffMillis: 1 * second,
   lostBackoffMaxMillis: 5 * minute,
   stepTimeoutMillis: 5 * minute,
   /** A declared retry delay above this ends the attempt as ready with `dueAt`. */
   retryInMemoryMillis: 1 * second,
+  /** What an agent may declare; a longer delay or timeout is taken for this. */
+  retryDelayMaxMillis: 30 * 24 * 60 * minute,
 } as const
 
 /** The numbers one deployment runs with. */

@@ -6,6 +6,7 @@ import {
   checkBindings,
   makeTransaction,
   type ObjectStorage,
+  ofStorage,
   type SqlRow,
   type SqlValue,
 } from "./ObjectStorage.ts"
@@ -19,11 +20,13 @@ const makeStorage = (state: DurableObjectState): ObjectStorage => {
   const counts = { read: 0, written: 0, alarmWrites: 0 }
   const execute = (statement: string, bindings: ReadonlyArray<SqlValue>): Array<SqlRow> => {
     checkBindings(bindings)
-    const cursor = state.storage.sql.exec(statement, ...bindings.map(wellFormed))
-    const rows = cursor.toArray() as Array<SqlRow>
-    counts.read += cursor.rowsRead
-    counts.written += cursor.rowsWritten
-    return rows
+    return ofStorage(() => {
+      const cursor = state.storage.sql.exec(statement, ...bindings.map(wellFormed))
+      const rows = cursor.toArray() as Array<SqlRow>
+      counts.read += cursor.rowsRead
+      counts.written += cursor.rowsWritten
+      return rows
+    })
   }
   return {
     sql: {

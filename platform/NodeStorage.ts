@@ -9,6 +9,7 @@ import {
   checkBindings,
   makeTransaction,
   type ObjectStorage,
+  ofStorage,
   type SqlRow,
   type SqlValue,
 } from "./ObjectStorage.ts"
@@ -56,7 +57,7 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
   }
   const all = (text: string, bindings: ReadonlyArray<SqlValue>): Array<SqlRow> => {
     checkBindings(bindings)
-    const rows = prepare(text).all(...bindings) as Array<SqlRow>
+    const rows = ofStorage(() => prepare(text).all(...bindings)) as Array<SqlRow>
     counts.read += rows.length
     return rows
   }
@@ -66,7 +67,7 @@ export const openNodeStorage = (path = ":memory:"): NodeStorage => {
         all(text, bindings) as unknown as ReadonlyArray<Row>,
       run: (text, ...bindings) => {
         checkBindings(bindings)
-        counts.written += Number(prepare(text).run(...bindings).changes)
+        counts.written += Number(ofStorage(() => prepare(text).run(...bindings)).changes)
       },
     },
     alarm: {

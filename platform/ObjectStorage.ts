@@ -9,7 +9,27 @@
  * - S3 What is bound comes back as it was given, or is refused before it reaches the database: no
  *   booleans (one platform stores the text `true`), no `undefined`, no bigints, only finite numbers
  *   and no integer from 2^53 on. (A lone surrogate in a text becomes U+FFFD; admission refuses it.)
+ * - S4 What the database itself throws, and nothing else, is a `StorageFailure`: what a block threw
+ *   comes out as it was, and a statement that S2 or S3 refuses is a mistake of its author.
  */
+
+/** The database failed; `cause` has what it threw. Trying again later may help. */
+export class StorageFailure extends Error {
+  override readonly name = "StorageFailure"
+
+  constructor(cause: unknown) {
+    super("the storage failed", { cause })
+  }
+}
+
+/** Runs what calls the database alone. */
+export const ofStorage = <A>(call: () => A): A => {
+  try {
+    return call()
+  } catch (error) {
+    throw new StorageFailure(error) // S4
+  }
+}
 
 /** There are no bytes: platforms give them back as different types, and nothing here stores any. */
 export type SqlValue = string | number | null
@@ -85,16 +105,26 @@ export const makeTransaction = (commit: <A>(block: () => A) => A): ObjectStorage
   return (block) => {
     if (open) throw new Error("a durable transition is one transaction: do not nest them") // S1
     open = true
+    let thrown: { readonly error: unknown } | undefined
     try {
       return commit(() => {
-        const answer = block()
-        if (answer instanceof Promise)
-          // S1
-          throw new TypeError("a durable block answered a promise: it must be synchronous")
-        return answer
+        try {
+          return synchronous(block())
+        } catch (error) {
+          thrown = { error }
+          throw error
+        }
       })
+    } catch (error) {
+      throw thrown?.error === error ? error : new StorageFailure(error) // S4
     } finally {
       open = false
     }
   }
+}
+
+const synchronous = <A>(answer: A): A => {
+  if (answer instanceof Promise)
+    throw new TypeError("a durable block answered a promise: it must be synchronous") // S1
+  return answer
 }

@@ -5,7 +5,7 @@
  * Every operation of a run that has an effect, or reads something that can change, has a name that is
  * unique in the run. Its outcome is a record, and is given again, without running, on re-entry.
  */
-import { type Duration, type Effect, type Option, Schema, type Scope } from "effect"
+import { type Duration, type Effect, type Option, Result, Schema, type Scope } from "effect"
 import { AgentId } from "../contracts/Identifiers.ts"
 import type {
   OwnerId,
@@ -14,6 +14,9 @@ import type {
   AttemptId,
   ThreadId,
 } from "../contracts/Identifiers.ts"
+import { readRetry, type RetryPolicy } from "./RetryPolicy.ts"
+
+export type { RetryPolicy } from "./RetryPolicy.ts"
 
 /** The body of a step failed and declared no error schema: what was recorded of it. */
 export class StepFailed extends Schema.TaggedError<StepFailed>()("StepFailed", {
@@ -29,20 +32,9 @@ export class StepTimedOut extends Schema.TaggedError<StepTimedOut>()("StepTimedO
   timeoutMillis: Schema.Number,
 }) {}
 
-/** Tries again after a failure: `times` more tries, `delay` doubling (`factor`) up to `maxDelay`. */
-export interface RetryPolicy {
-  readonly times: number
-  /** Default 100 ms. A delay above 1 s ends the attempt; the run goes on at its `dueAt`. */
-  readonly delay?: Duration.Input
-  /** Default 2. */
-  readonly factor?: number
-  /** Default 5 min. */
-  readonly maxDelay?: Duration.Input
-}
-
 export interface StepOptions {
   readonly retry?: RetryPolicy
-  /** Default 5 min. A timeout is an outcome: recorded and raised again. */
+  /** Default 5 min; finite. A timeout is an outcome: recorded and raised again. */
   readonly timeout?: Duration.Input
 }
 
@@ -134,11 +126,14 @@ export interface Agent<In, Out, Err, State> extends AgentOptions<In, Out, Err, S
   ) => AgentLive<Exclude<R, Scope.Scope>>
 }
 
-/** Defines an agent. Throws at once on a name that is no `AgentId`. */
+/** Defines an agent. Throws at once on a name that is no `AgentId`, and on a retry that means nothing. */
 export const make = <In, Out, Err = never, State = never>(
   name: string,
   options: AgentOptions<In, Out, Err, State>,
 ): Agent<In, Out, Err, State> => {
+  const retry = options.retry === undefined ? undefined : readRetry(options.retry)
+  if (retry !== undefined && Result.isFailure(retry))
+    throw new TypeError(`agent ${name}: ${retry.failure}`)
   const agent: Agent<In, Out, Err, State> = {
     ...options,
     name: AgentId.make(name),

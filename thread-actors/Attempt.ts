@@ -5,13 +5,17 @@
  * - M2 An attempt ends by its first verdict, or by its ceiling; the block that ends it is written before
  *   the handler is interrupted, and nobody waits for the handler.
  * - M3 If our storage fails, nothing is settled and nobody is charged: the run is made ready again as soon
- *   as a block commits; if none does, the row says running, and recovery takes over.
+ *   as a block commits; if none does, the row says running, and recovery takes over. A mistake of ours is
+ *   an attempt without a result.
  * - M4 The block that settles a head claims the next one only while a call waits and its slice lasts.
+ * - M5 Whatever happens, the attempt stops being the live one, and those who wait are told.
  */
 import { Deferred, Effect, Option } from "effect"
+import { bracket } from "../platform/Failpoint.ts"
 import { transact } from "./Block.ts"
 import { type ClaimAnswer, claimNext } from "./Claim.ts"
-import { durable } from "./Durable.ts"
+import { attempt, type Tried } from "./Durable.ts"
+import { logCause } from "./Failures.ts"
 import { runHandler } from "./Handler.ts"
 import {
   type AttemptEnd,
@@ -23,6 +27,7 @@ import {
 import { pushReport } from "./PushReport.ts"
 import { conclude } from "./Settle.ts"
 import { clockOf, type Thread } from "./Thread.ts"
+import { verdictOfThrown } from "./VerdictOfThrown.ts"
 import { within } from "./Within.ts"
 
 const flush = (thread: Thread): Effect.Effect<boolean> =>
@@ -59,36 +64,60 @@ const mayContinue = (thread: Thread, now: number): boolean => {
 
 const gone: Ending = { end: { _tag: "Gone" }, next: undefined }
 
-const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.Effect<Ending> => {
-  if (verdict._tag === "Superseded") return Effect.succeed(gone)
-  const ending = durable(thread, "settle", () =>
-    transact(thread, (block): Ending => {
-      const end = conclude(block, live, verdict)
-      const settled = end._tag === "Answered" && end.answer._tag === "Settled"
-      const { turn } = thread
-      if (settled && turn !== undefined) turn.headsLeft -= 1
-      const next =
-        settled && turn !== undefined && mayContinue(thread, block.now)
-          ? claimNext(block, turn)
-          : undefined
-      return { end, next }
-    }),
+const concluded = (
+  thread: Thread,
+  live: LiveAttempt,
+  verdict: Verdict,
+): Effect.Effect<Tried<Ending>> =>
+  bracket(thread.options.failpoints, "settle", () =>
+    attempt(() =>
+      transact(thread, (block): Ending => {
+        const end = conclude(block, live, verdict)
+        const settled = end._tag === "Answered" && end.answer._tag === "Settled"
+        const { turn } = thread
+        if (settled && turn !== undefined) turn.headsLeft -= 1
+        const next =
+          settled && turn !== undefined && mayContinue(thread, block.now)
+            ? claimNext(block, turn)
+            : undefined
+        return { end, next }
+      }),
+    ),
   )
-  const again = verdict._tag !== "StorageLost"
-  return Effect.catch(
-    ending,
-    () => (again ? endingOf(thread, live, { _tag: "StorageLost" }) : Effect.succeed(gone)), // M3
+
+/** Writes the end; if that fails, once more, as what its failure means. */
+const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.Effect<Ending> =>
+  Effect.gen(function* () {
+    if (verdict._tag === "Superseded") return gone
+    const first = yield* concluded(thread, live, verdict)
+    if (first._tag === "Done") return first.value
+    yield* Effect.logWarning("The end of an attempt could not be written", first.error)
+    const second = yield* concluded(thread, live, verdictOfThrown(first.error)) // M3
+    return second._tag === "Done" ? second.value : gone // M3
+  })
+
+/** The effect's value, or this one: whatever goes wrong in our own code ends here. */
+const otherwise = <A>(effect: Effect.Effect<A>, value: A): Effect.Effect<A> =>
+  Effect.catchCause(effect, (cause) =>
+    Effect.as(logCause("An attempt was ended by a mistake of ours", cause), value),
   )
+
+const interrupt = ({ handler }: LiveAttempt): void => {
+  try {
+    handler?.interruptUnsafe()
+  } catch {
+    // Its finalizers are agent code, and run here; nobody waits for them. // M5
+  }
 }
 
 const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const verdict = yield* verdictOf(thread, live)
-    const { end, next } = yield* endingOf(thread, live, verdict)
+    const verdict = yield* otherwise(verdictOf(thread, live), { _tag: "WithoutResult" }) // M5
+    const { end, next } = yield* otherwise(endingOf(thread, live, verdict), gone) // M5
     live.ended = true
     thread.live = undefined
     if (next?._tag === "Claimed") live.next = yield* startAttempt(thread, next.claimed)
-    live.handler?.interruptUnsafe() // M2
+    interrupt(live) // M2
     yield* Deferred.succeed(live.done, end)
     if (live.outlived && thread.turn === undefined) yield* pushReport(thread, live.identity)
   })

@@ -13,11 +13,12 @@ import { Unreadable } from "./Unreadable.ts"
 
 export type ReadFailure = StorageUnavailable | ThreadUnreadable
 
-type Tried<A> =
+export type Tried<A> =
   | { readonly _tag: "Done"; readonly value: A }
   | { readonly _tag: "Threw"; readonly error: unknown }
 
-const attempt = <A>(run: () => A): Tried<A> => {
+/** Runs what may throw. */
+export const attempt = <A>(run: () => A): Tried<A> => {
   try {
     return { _tag: "Done", value: run() }
   } catch (error) {

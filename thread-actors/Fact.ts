@@ -5,34 +5,28 @@
  * - X2 An operation that cannot go on in this attempt passes the verdict and waits to be interrupted:
  *   agent code never sees a value that is not recorded, and cannot catch the end of its attempt.
  * - X3 Code that is called after the end (a finalizer) gets `Superseded` and writes nothing.
- * - X4 A failure of our own storage settles nothing.
+ * - X4 A failure of our own storage settles nothing. No agent code runs inside a block, so that nothing
+ *   an agent does can pass for one.
  */
 import { Effect, Schema } from "effect"
 import type { RecordKind } from "../contracts/JournalRecord.ts"
 import { StepName } from "../contracts/Identifiers.ts"
 import type { SystemFailureTag } from "../contracts/Settlement.ts"
 import { bracket } from "../platform/Failpoint.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, transact } from "./Block.ts"
+import { attempt, type Tried } from "./Durable.ts"
 import { systemFailure } from "./Failures.ts"
-import { append, bytesOf, findNamed } from "./Journal.ts"
+import { append, bytesOf, findNamed, isProgress } from "./Journal.ts"
 import { condemn, type LiveAttempt, type Verdict } from "./LiveAttempt.ts"
+import { misuse } from "./Misuse.ts"
 import { holds } from "./Settle.ts"
 import { clockOf, type Thread } from "./Thread.ts"
+import { verdictOfThrown } from "./VerdictOfThrown.ts"
 
 /** The attempt no longer owns its run. A defect: nothing that catches it can write any more. */
 export class Superseded extends Error {
   override readonly name = "Superseded"
-}
-
-/** A second use of a name in one attempt. A defect; it settles the submission. */
-export class DuplicateName extends Error {
-  override readonly name = "DuplicateName"
-  readonly used: string
-
-  constructor(used: string) {
-    super(`the name ${JSON.stringify(used)} is used twice in this run`)
-    this.used = used
-  }
 }
 
 /** The attempt and the object it runs in. */
@@ -62,8 +56,13 @@ export const takeName = (running: Running, name: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { live } = running
     if (live.ended) return Effect.die(new Superseded("the attempt has ended")) // X3
-    if (!isName(name)) return Effect.die(new TypeError("a name has 1 to 128 printable characters"))
-    if (live.names.has(name)) return Effect.die(new DuplicateName(name))
+    if (live.changing !== undefined) {
+      live.changing.entered = true
+      return misuse("a change of the state must not use its run")
+    }
+    if (!isName(name)) return misuse("a name has 1 to 128 printable characters")
+    if (live.names.has(name))
+      return giveUp(running, "DuplicateName", `the name ${JSON.stringify(name)} is used twice`)
     live.names.add(name)
     return Effect.void
   })
@@ -85,26 +84,29 @@ const parse = (payload: string): Record<string, unknown> | undefined => {
   }
 }
 
-/** What this run has recorded under the name, or nothing. */
-export const recall = (running: Running, name: string): Effect.Effect<Recorded | undefined> =>
-  Effect.suspend(() => {
-    const { thread, live } = running
-    let found: ReturnType<typeof findNamed>
-    try {
-      found = findNamed(thread.host.storage.sql, live.sequence, name)
-    } catch (error) {
-      return storageLost(running, error)
-    }
-    if (found === undefined) return Effect.undefined
-    const payload = parse(found.payload)
-    if (payload === undefined) return leave(running, { _tag: "Unreadable", what: "journal" })
-    return Effect.succeed({ kind: found.kind, payload })
-  })
-
-const storageLost = (running: Running, error: unknown): Effect.Effect<never> =>
+const lost = (running: Running, error: unknown): Effect.Effect<never> =>
   Effect.andThen(
     Effect.logWarning("The thread's storage failed under a run", error),
-    leave(running, { _tag: "StorageLost" }), // X4
+    leave(running, verdictOfThrown(error)), // X4
+  )
+
+/** Reads for an operation of this attempt, outside any block. */
+export const readFact = <A>(running: Running, read: (sql: Sql) => A): Effect.Effect<A> =>
+  Effect.suspend(() => {
+    const tried = attempt(() => read(running.thread.host.storage.sql))
+    return tried._tag === "Done" ? Effect.succeed(tried.value) : lost(running, tried.error)
+  })
+
+/** What this run has recorded under the name, or nothing. */
+export const recall = (running: Running, name: string): Effect.Effect<Recorded | undefined> =>
+  Effect.flatMap(
+    readFact(running, (sql) => findNamed(sql, running.live.sequence, name)),
+    (found) => {
+      if (found === undefined) return Effect.undefined
+      const payload = parse(found.payload)
+      if (payload === undefined) return leave(running, { _tag: "Unreadable", what: "journal" })
+      return Effect.succeed({ kind: found.kind, payload })
+    },
   )
 
 export interface NewFact {
@@ -113,11 +115,6 @@ export interface NewFact {
   /** Canonical JSON. */
   readonly payload: string
 }
-
-type Written<A> =
-  | { readonly _tag: "Written"; readonly value: A }
-  | { readonly _tag: "Refused"; readonly verdict: Verdict }
-  | { readonly _tag: "Lost"; readonly error: unknown }
 
 /** Appends a fact in this block, within what a run may record. */
 export const appendFact = (block: Block, live: LiveAttempt, fact: NewFact): Verdict | undefined => {
@@ -130,39 +127,32 @@ export const appendFact = (block: Block, live: LiveAttempt, fact: NewFact): Verd
   append(block, { ...fact, submission: live.sequence, epoch: live.epoch, bytes })
   live.records += 1
   live.bytes += bytes
+  if (isProgress(fact.kind)) live.progressed = true
   return undefined
 }
 
+/** Runs the block of a fact, and takes back what memory says of it if it does not commit. */
 const write = <A>(
-  running: Running,
-  body: (block: Block) => A | Verdict,
-  isVerdict: (answer: A | Verdict) => answer is Verdict,
-): Written<A> => {
-  const { live, thread } = running
-  const before = { records: live.records, bytes: live.bytes }
-  try {
-    const answer = transact<A | Verdict>(
+  { live, thread }: Running,
+  body: (block: Block) => Boxed<A> | Verdict,
+): Tried<Boxed<A> | Verdict> => {
+  const { records, bytes, progressed } = live
+  const tried = attempt(() =>
+    transact<Boxed<A> | Verdict>(
       thread,
       (block) => (holds(block, live) ? body(block) : { _tag: "Superseded" }), // X1
-    )
-    return isVerdict(answer)
-      ? { _tag: "Refused", verdict: answer }
-      : { _tag: "Written", value: answer }
-  } catch (error) {
-    Object.assign(live, before)
-    return { _tag: "Lost", error }
-  }
+    ),
+  )
+  if (tried._tag === "Threw") Object.assign(live, { records, bytes, progressed })
+  return tried
 }
-
-const verdictTags: ReadonlySet<string> = new Set(["Failed", "Superseded", "Mismatch", "Unreadable"])
 
 /** What a block of a fact answers: its value in a box, so that no value can pass for a verdict. */
 export interface Boxed<A> {
   readonly value: A
 }
 
-const isVerdict = <A>(answer: Boxed<A> | Verdict): answer is Verdict =>
-  "_tag" in answer && verdictTags.has(answer._tag)
+const isVerdict = <A>(answer: Boxed<A> | Verdict): answer is Verdict => "_tag" in answer
 
 /**
  * Runs the block of one fact at its failpoint. Comes back only if it has committed and the attempt
@@ -177,13 +167,12 @@ export const writeFact = <A>(
     const { thread, live } = running
     if (live.ended) return Effect.die(new Superseded("the attempt has ended")) // X3
     return Effect.flatMap(
-      bracket(thread.options.failpoints, point, () => write<Boxed<A>>(running, body, isVerdict)),
-      (written): Effect.Effect<A> => {
-        if (written._tag === "Lost") return storageLost(running, written.error)
-        if (written._tag === "Refused") return leave(running, written.verdict)
-        if (point !== "progress") live.progressed = true
+      bracket(thread.options.failpoints, point, () => write(running, body)),
+      (tried): Effect.Effect<A> => {
+        if (tried._tag === "Threw") return lost(running, tried.error)
+        if (isVerdict(tried.value)) return leave(running, tried.value)
         if (clockOf(thread) >= live.yieldAt) return leave(running, { _tag: "Yielded" })
-        return Effect.succeed(written.value.value)
+        return Effect.succeed(tried.value.value)
       },
     )
   })

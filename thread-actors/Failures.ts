@@ -1,13 +1,15 @@
 /**
- * Failures as a settlement holds them: bounded, storable text, never a stack or a cause.
+ * Failures as a settlement and the log hold them: bounded, storable text. A settlement never has a
+ * stack or a cause.
  *
  * - F1 What came out of agent code is cut to its limit and cleaned of what cannot be stored.
+ * - F2 Whatever agent code has thrown, looking at it throws nothing.
+ * - F3 An agent cannot tell its failure as one of the system's own.
  */
-import { Result } from "effect"
+import { Cause, Effect, Result } from "effect"
 import { canonicalJson } from "../contracts/CanonicalJson.ts"
 import type { Limits } from "../contracts/Limits.ts"
-import type { Failure, SystemFailureTag } from "../contracts/Settlement.ts"
-import { sizeLimit } from "./SizeLimit.ts"
+import { type Failure, type SystemFailureTag, SystemFailureTags } from "../contracts/Settlement.ts"
 
 const utf8 = new TextEncoder()
 
@@ -29,7 +31,7 @@ export const systemFailure = (tag: SystemFailureTag, message: string): Failure =
 const read = (error: unknown, key: string): unknown => {
   if ((typeof error !== "object" && typeof error !== "function") || error === null) return undefined
   try {
-    return (error as Record<string, unknown>)[key]
+    return (error as Record<string, unknown>)[key] // F2
   } catch {
     return undefined
   }
@@ -50,14 +52,10 @@ export const describeError = (
   }
 }
 
-/** The encoded error, when it can be stored beside the rest; else none. */
-export const storableError = (error: unknown, limits: Limits): string | undefined => {
-  const text = canonicalJson(error, {
-    maxBytes: sizeLimit(limits, "recordBytes"),
-    maxNesting: limits.jsonNesting,
-  })
-  return Result.isSuccess(text) ? text.success.text : undefined
-}
+const systemTags: ReadonlySet<string> = new Set(SystemFailureTags)
+
+/** The tag of an agent's failure as a settlement tells it. */
+export const agentTag = (tag: string): string => (systemTags.has(tag) ? `Agent.${tag}` : tag) // F3
 
 /** The canonical text of a failure; its parts have been bounded before. */
 export const canonicalFailure = (failure: Failure): string => {
@@ -66,3 +64,17 @@ export const canonicalFailure = (failure: Failure): string => {
     ? text.success.text
     : JSON.stringify({ message: failure.message, tag: failure.tag })
 }
+
+const logBytes = 16 * 1024
+
+const render = (cause: Cause.Cause<unknown>): string => {
+  try {
+    return boundedText(Cause.pretty(cause), logBytes)
+  } catch {
+    return "what was thrown cannot be rendered" // F2
+  }
+}
+
+/** Logs what agent code, or our own, has thrown: as text, so that no logger has to touch it. */
+export const logCause = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+  Effect.suspend(() => Effect.logError(`${message}: ${render(cause)}`))

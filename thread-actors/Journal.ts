@@ -129,6 +129,9 @@ export const runSize = (sql: Sql, submission: number): { records: number; bytes:
   return { records: sum?.records ?? 0, bytes: sum?.bytes ?? 0 }
 }
 
+/** Whether a named record of this kind is a result. What is there for observers is none. */
+export const isProgress = (kind: RecordKind): boolean => kind !== "Progress"
+
 /** Whether the attempt of this epoch has recorded anything that counts as progress. */
 export const progressed = (sql: Sql, submission: number, epoch: number): boolean =>
   sql.all(

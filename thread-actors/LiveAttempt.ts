@@ -23,7 +23,7 @@ export type Verdict =
       readonly _tag: "Retrying"
       readonly pending: ReadonlyMap<string, StoredRetry>
     }
-  /** It ended without a result: its time was up, or its code interrupted itself. */
+  /** It ended without a result: its time was up, its code interrupted itself, or we made a mistake. */
   | { readonly _tag: "WithoutResult" }
   /** A name means something else in this code. */
   | { readonly _tag: "Mismatch"; readonly name: string }
@@ -66,6 +66,8 @@ export interface LiveAttempt extends Claimed {
   /** A result was recorded by this attempt. */
   progressed: boolean
   ended: boolean
+  /** While agent code computes a new state: whether it has called the run meanwhile. */
+  changing: { entered: boolean } | undefined
   /** A call left while it ran, and counts on being told of its end. */
   outlived: boolean
   /** Bodies of steps that run now. */
@@ -93,6 +95,7 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   bytes: claimed.size.bytes,
   progressed: false,
   ended: false,
+  changing: undefined,
   outlived: false,
   bodies: 0,
   pending: new Map(),

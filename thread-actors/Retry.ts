@@ -1,16 +1,8 @@
 /**
- * Declared retries: how long to wait, and when waiting may end the attempt.
+ * Declared retries of a step: when waiting for one may end the attempt.
  */
-import { Duration, Effect } from "effect"
-import type { RetryPolicy } from "./Agent.ts"
+import { Effect } from "effect"
 import type { Running } from "./Fact.ts"
-
-/** The delay before the `retry`-th try after the first, from 1. Milliseconds, an integer. */
-export const retryDelayMillis = (policy: RetryPolicy, retry: number): number => {
-  const base = Duration.toMillis(policy.delay ?? 100)
-  const maximum = Duration.toMillis(policy.maxDelay ?? Duration.minutes(5))
-  return Math.ceil(Math.min(maximum, base * (policy.factor ?? 2) ** Math.min(retry - 1, 60)))
-}
 
 const turnOver = (running: Running): Effect.Effect<void> =>
   Effect.callback((resume) => running.thread.host.macrotask(() => resume(Effect.void)))

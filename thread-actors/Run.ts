@@ -3,7 +3,6 @@
  * the small ones (progress, emitted chunks, drawn values).
  */
 import { Effect, Result } from "effect"
-import { canonicalJson, type CanonicalText } from "../contracts/CanonicalJson.ts"
 import type { AgentLive, Json, JsonCodec, Run, RunInfo, StepOptions } from "./Agent.ts"
 import {
   appendFact,
@@ -15,9 +14,10 @@ import {
   takeName,
   writeFact,
 } from "./Fact.ts"
+import { misuse } from "./Misuse.ts"
 import { publishChunk } from "./Observers.ts"
-import { sizeLimit } from "./SizeLimit.ts"
 import { step } from "./Step.ts"
+import { textOf } from "./StoredValue.ts"
 import { clockOf } from "./Thread.ts"
 import { stateOf } from "./ThreadState.ts"
 
@@ -51,21 +51,14 @@ const drawn = (running: Running, name: string, draw: () => number): Effect.Effec
   )
 
 /** A chunk or datum as it may cross and be stored; too large ends the run, anything else is a defect. */
-const storable = (running: Running, what: string, data: Json): Effect.Effect<CanonicalText> =>
+const jsonText = (running: Running, what: string, data: Json): Effect.Effect<string> =>
   Effect.suspend(() => {
-    const { limits } = running.thread
-    const text = canonicalJson(data, {
-      maxBytes: sizeLimit(limits, "recordBytes"),
-      maxNesting: limits.jsonNesting,
-    })
+    const text = textOf(data, { limits: running.thread.limits, size: "recordBytes" })
     if (Result.isSuccess(text)) return Effect.succeed(text.success)
-    return text.failure._tag === "AdmissionLimitExceeded"
-      ? giveUp(
-          running,
-          "ResultTooLarge",
-          `${what} exceeds ${sizeLimit(limits, "recordBytes")} bytes`,
-        )
-      : Effect.die(new TypeError(`${what} cannot be stored: ${text.failure.reason}`))
+    const why = text.failure
+    return why._tag === "TooLarge"
+      ? giveUp(running, "ResultTooLarge", `${what} exceeds ${why.maxBytes} bytes`)
+      : misuse(`${what} cannot be stored: ${why.reason}`)
   })
 
 const progress = (running: Running, name: string, data: Json): Effect.Effect<void> =>
@@ -73,7 +66,7 @@ const progress = (running: Running, name: string, data: Json): Effect.Effect<voi
     takeName(running, name),
     Effect.flatMap(recall(running, name), (recorded) => {
       if (recorded === undefined)
-        return Effect.flatMap(storable(running, `progress ${name}`, data), ({ text }) =>
+        return Effect.flatMap(jsonText(running, `progress ${name}`, data), (text) =>
           writeFact(running, "progress", (block) => {
             const payload = `{"data":${text}}`
             return (
@@ -88,7 +81,7 @@ const progress = (running: Running, name: string, data: Json): Effect.Effect<voi
   )
 
 const emit = (running: Running, chunk: Json): Effect.Effect<void> =>
-  Effect.flatMap(storable(running, "a chunk", chunk), ({ text }) =>
+  Effect.flatMap(jsonText(running, "a chunk", chunk), (text) =>
     Effect.suspend(() => {
       const { live, thread } = running
       if (live.ended) return Effect.die(new Superseded("the attempt has ended"))

@@ -6,7 +6,9 @@
  * - D2 Every way out of `running` bumps the epoch, so that nothing of the attempt can write any more.
  * - D3 Attempts that end without a new result, and attempts that vanish, are counted apart; a result
  *   starts both counts anew. What ends for a declared retry, a yield or a wait is not counted.
+ * - D4 A run whose attempt ended without a result rests, longer each time: no run is a hot loop.
  */
+import { delayMillis } from "../contracts/Backoff.ts"
 import type { Failure } from "../contracts/Settlement.ts"
 import { type Block, touch } from "./Block.ts"
 import { append } from "./Journal.ts"
@@ -122,7 +124,10 @@ const withoutResult = (block: Block, live: LiveAttempt): AttemptEnd => {
       outcome: "failed",
       failure: systemFailure("AttemptsExhausted", `${ended} attempts ended without a result`),
     })
-  released(block, live, { ended })
+  const { endedBackoffMillis, endedBackoffMaxMillis } = block.thread.limits
+  const curve = { baseMillis: endedBackoffMillis, maxMillis: endedBackoffMaxMillis }
+  const dueAt = ended === 0 ? null : block.now + delayMillis(curve, ended) // D4
+  released(block, live, { ended, dueAt })
   return { _tag: "Answered", answer: { _tag: "Yielded", submissionId: live.row.id } }
 }
 

@@ -6,9 +6,11 @@
  *   record nothing.
  * - P3 The handler sees the value as the record holds it, in the first attempt and in every later one.
  * - P4 A retry delay beyond what is waited in memory ends the attempt as ready, once no other body runs.
+ * - P5 What cannot be read again is not recorded: a result is the author's defect, an error is told by its
+ *   tag and message alone. What is declared is read before the body runs.
  */
-import { Cause, Duration, Effect, Exit, Option, Result } from "effect"
-import { canonicalJson } from "../contracts/CanonicalJson.ts"
+import { Cause, Effect, Exit, Option, Result } from "effect"
+import type { Limits } from "../contracts/Limits.ts"
 import { type JsonCodec, StepFailed, type StepOptions, StepTimedOut } from "./Agent.ts"
 import {
   appendFact,
@@ -21,12 +23,14 @@ import {
   takeName,
   writeFact,
 } from "./Fact.ts"
-import { describeError, storableError } from "./Failures.ts"
+import { describeError } from "./Failures.ts"
 import { jsonCoder } from "./JsonCoder.ts"
 import type { StoredRetry } from "./Ledger.ts"
 import { endBody } from "./LiveAttempt.ts"
-import { retryDelayMillis, waitForQuiet } from "./Retry.ts"
-import { sizeLimit } from "./SizeLimit.ts"
+import { effectOf, misuse } from "./Misuse.ts"
+import { waitForQuiet } from "./Retry.ts"
+import { readDuration, readRetry, type Retries, retryDelayMillis } from "./RetryPolicy.ts"
+import { storable } from "./StoredValue.ts"
 import { clockOf } from "./Thread.ts"
 
 export interface StepCall {
@@ -34,6 +38,26 @@ export interface StepCall {
   readonly schema: JsonCodec<unknown>
   readonly body: Effect.Effect<unknown, unknown, unknown>
   readonly options: StepOptions & { readonly error?: JsonCodec<unknown> }
+}
+
+/** A call whose declarations have been read. */
+interface Plan extends StepCall {
+  readonly retries: Retries | undefined
+  readonly timeoutMillis: number
+}
+
+const planOf = (call: StepCall, limits: Limits): Result.Result<Plan, string> => {
+  const { retry, timeout } = call.options
+  const retries = retry === undefined ? Result.succeed(undefined) : readRetry(retry)
+  if (Result.isFailure(retries)) return Result.fail(retries.failure)
+  const millis =
+    timeout === undefined
+      ? Result.succeed(limits.stepTimeoutMillis)
+      : readDuration("timeout", timeout)
+  if (Result.isFailure(millis)) return Result.fail(millis.failure)
+  const timeoutMillis = Math.min(millis.success, limits.retryDelayMaxMillis)
+  const body = effectOf(call.body, `step ${call.name}: the body must be an Effect`)
+  return Result.succeed({ ...call, body, retries: retries.success, timeoutMillis })
 }
 
 type Outcome = Effect.Effect<unknown, unknown>
@@ -67,117 +91,98 @@ const replay = (running: Running, call: StepCall, recorded: Recorded): Outcome =
 }
 
 /** Writes an outcome, and gives it as the record holds it. */
-const record = (running: Running, call: StepCall, fact: NewFact): Outcome =>
+const record = (running: Running, fact: NewFact, outcome: Outcome): Outcome =>
   Effect.flatMap(
-    writeFact(running, "step", (block) => {
-      const verdict = appendFact(block, running.live, fact)
-      return verdict ?? { value: undefined }
-    }),
-    () =>
-      replay(running, call, {
-        kind: fact.kind,
-        payload: JSON.parse(fact.payload) as Record<string, unknown>, // P3
-      }),
+    writeFact(
+      running,
+      "step",
+      (block) => appendFact(block, running.live, fact) ?? { value: undefined },
+    ),
+    () => outcome, // P3
   )
 
 const completed = (running: Running, call: StepCall, value: unknown): Outcome => {
-  const encoded = jsonCoder(call.schema).encode(value)
-  if (Result.isFailure(encoded))
-    return Effect.die(
-      new TypeError(`the result of step ${call.name} breaks its schema: ${encoded.failure}`),
-    )
   const { limits } = running.thread
-  const text = canonicalJson(encoded.success, {
-    maxBytes: sizeLimit(limits, "stepResultBytes"),
-    maxNesting: limits.jsonNesting,
-    limitName: "stepResultBytes",
-  })
-  if (Result.isSuccess(text))
-    return record(running, call, {
-      kind: "StepCompleted",
-      name: call.name,
-      payload: `{"result":${text.success.text}}`,
-    })
-  if (text.failure._tag === "AdmissionLimitExceeded")
-    return giveUp(
+  const result = storable(call.schema, value, { limits, size: "stepResultBytes" })
+  if (Result.isSuccess(result))
+    return record(
       running,
-      "ResultTooLarge",
-      `the result of step ${call.name} exceeds ${sizeLimit(limits, "stepResultBytes")} bytes`,
+      { kind: "StepCompleted", name: call.name, payload: `{"result":${result.success.text}}` },
+      Effect.succeed(result.success.value),
     )
-  return Effect.die(
-    new TypeError(`the result of step ${call.name} cannot be stored: ${text.failure.reason}`),
-  )
+  const why = result.failure
+  return why._tag === "TooLarge"
+    ? giveUp(
+        running,
+        "ResultTooLarge",
+        `the result of step ${call.name} exceeds ${why.maxBytes} bytes`,
+      )
+    : misuse(`the result of step ${call.name} cannot be stored: ${why.reason}`) // P5
 }
 
 const failed = (running: Running, call: StepCall, error: unknown): Outcome => {
   const { limits } = running.thread
+  const { name, options } = call
   const told = describeError(error, limits)
-  const schema = call.options.error
-  const encoded = schema === undefined ? undefined : jsonCoder(schema).encode(error)
-  const stored =
-    encoded !== undefined && Result.isSuccess(encoded)
-      ? storableError(encoded.success, limits)
-      : undefined
-  const kept = stored === undefined ? "" : `"error":${stored},`
-  return record(running, call, {
-    kind: "StepFailed",
-    name: call.name,
-    payload: `{${kept}"message":${JSON.stringify(told.message)},"tag":${JSON.stringify(told.tag)}}`,
-  })
+  const kept =
+    options.error === undefined
+      ? undefined
+      : Result.getOrUndefined(storable(options.error, error, { limits, size: "recordBytes" })) // P5
+  const body = `"message":${JSON.stringify(told.message)},"tag":${JSON.stringify(told.tag)}}`
+  const payload = kept === undefined ? `{${body}` : `{"error":${kept.text},${body}`
+  return record(
+    running,
+    { kind: "StepFailed", name, payload },
+    Effect.fail(kept === undefined ? new StepFailed({ step: name, ...told }) : kept.value),
+  )
 }
 
-const timedOut = (running: Running, call: StepCall, timeoutMillis: number): Outcome =>
-  record(running, call, {
-    kind: "StepFailed",
-    name: call.name,
-    payload: JSON.stringify({ timeoutMillis }),
-  })
+const timedOut = (running: Running, { name, timeoutMillis }: Plan): Outcome =>
+  record(
+    running,
+    { kind: "StepFailed", name, payload: JSON.stringify({ timeoutMillis }) },
+    Effect.fail(new StepTimedOut({ step: name, timeoutMillis })),
+  )
 
 /** One try, counted while it runs. */
 const once = (
   running: Running,
-  call: StepCall,
-  timeoutMillis: number,
+  plan: Plan,
 ): Effect.Effect<Exit.Exit<Option.Option<unknown>, unknown>, never, unknown> =>
   Effect.suspend(() => {
     running.live.bodies += 1
     return Effect.ensuring(
-      Effect.exit(Effect.timeoutOption(call.body, timeoutMillis)),
+      Effect.exit(Effect.timeoutOption(plan.body, plan.timeoutMillis)),
       Effect.sync(() => endBody(running.live)),
     )
   })
 
 const tryBody = (
   running: Running,
-  call: StepCall,
+  plan: Plan,
   tries: number,
-): Effect.Effect<unknown, unknown, unknown> => {
-  const { limits } = running.thread
-  const timeoutMillis =
-    call.options.timeout === undefined
-      ? limits.stepTimeoutMillis
-      : Duration.toMillis(call.options.timeout)
-  return Effect.flatMap(once(running, call, timeoutMillis), (exit) => {
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.flatMap(once(running, plan), (exit) => {
     if (Exit.isSuccess(exit))
       return Option.isSome(exit.value)
-        ? completed(running, call, exit.value.value)
-        : timedOut(running, call, timeoutMillis) // P2
+        ? completed(running, plan, exit.value.value)
+        : timedOut(running, plan) // P2
     const { cause } = exit
     const typed = cause.reasons.find(Cause.isFailReason)
     if (typed === undefined || Cause.hasDies(cause) || Cause.hasInterrupts(cause))
       return Effect.failCause(cause) // P2
-    const { retry } = call.options
-    if (retry === undefined || tries >= retry.times) return failed(running, call, typed.error)
-    const delayMillis = retryDelayMillis(retry, tries + 1)
+    const { retries } = plan
+    if (retries === undefined || tries >= retries.times) return failed(running, plan, typed.error)
+    const { limits } = running.thread
+    const delayMillis = retryDelayMillis(retries, tries + 1, limits)
     const dueAt = clockOf(running.thread) + delayMillis
     return delayMillis <= limits.retryInMemoryMillis
       ? Effect.delay(
-          Effect.suspend(() => tryBody(running, call, tries + 1)),
+          Effect.suspend(() => tryBody(running, plan, tries + 1)),
           delayMillis,
         )
-      : retryLater(running, call, { tries: tries + 1, dueAt })
+      : retryLater(running, plan, { tries: tries + 1, dueAt })
   })
-}
 
 /**
  * Waits for a retry. While another body runs, its work is not thrown away: the retry waits beside it,
@@ -185,39 +190,43 @@ const tryBody = (
  */
 const retryLater = (
   running: Running,
-  call: StepCall,
+  plan: Plan,
   retry: StoredRetry,
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.suspend(() => {
     const { live, thread } = running
-    live.pending.set(call.name, retry)
+    live.pending.set(plan.name, retry)
     const time = Effect.as(Effect.sleep(Math.max(0, retry.dueAt - clockOf(thread))), "due" as const)
     const quiet = Effect.as(waitForQuiet(running), "quiet" as const)
     return Effect.flatMap(Effect.raceFirst(time, quiet), (first) => {
       if (first === "quiet")
         return leave(running, { _tag: "Retrying", pending: new Map(live.pending) }) // P4
-      live.pending.delete(call.name)
-      return tryBody(running, call, retry.tries)
+      live.pending.delete(plan.name)
+      return tryBody(running, plan, retry.tries)
     })
   })
 
 /** The first try of this attempt, or the wait for it. */
-const begin = (running: Running, call: StepCall): Effect.Effect<unknown, unknown, unknown> =>
+const begin = (running: Running, plan: Plan): Effect.Effect<unknown, unknown, unknown> =>
   Effect.suspend(() => {
-    const retry = running.live.retries.get(call.name)
-    if (retry === undefined) return tryBody(running, call, 0)
+    const retry = running.live.retries.get(plan.name)
+    if (retry === undefined) return tryBody(running, plan, 0)
     return retry.dueAt <= clockOf(running.thread)
-      ? tryBody(running, call, retry.tries)
-      : retryLater(running, call, retry)
+      ? tryBody(running, plan, retry.tries)
+      : retryLater(running, plan, retry)
   })
 
 /** The step, as `Run` offers it. */
 export const step = (running: Running, call: StepCall): Effect.Effect<unknown, unknown, unknown> =>
   Effect.andThen(
     takeName(running, call.name),
-    Effect.flatMap(
-      recall(running, call.name),
-      (recorded) =>
-        recorded === undefined ? begin(running, call) : replay(running, call, recorded), // P1
-    ),
+    Effect.suspend(() => {
+      const plan = planOf(call, running.thread.limits)
+      if (Result.isFailure(plan)) return misuse(`step ${call.name}: ${plan.failure}`) // P5
+      return Effect.flatMap(
+        recall(running, call.name),
+        (recorded) =>
+          recorded === undefined ? begin(running, plan.success) : replay(running, call, recorded), // P1
+      )
+    }),
   )

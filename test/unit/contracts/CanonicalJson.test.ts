@@ -20,6 +20,20 @@ const refusalOf = (value: unknown, overrides: Partial<typeof limits> = {}) => {
 
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
 
+const thrower = {
+  get b(): never {
+    throw new Error("no")
+  },
+}
+const angry = new Proxy(
+  {},
+  {
+    getPrototypeOf: () => {
+      throw new Error("no")
+    },
+  },
+)
+
 describe("canonical JSON", () => {
   it("orders keys by their UTF-16 units and writes numbers in shortest form", () => {
     expect(
@@ -42,7 +56,9 @@ describe("canonical JSON", () => {
   it.each([
     ["NUL", { a: ["x", "b\0"] }, "a[1]", /NUL/],
     ["a lone surrogate", { a: { b: "\ud800" } }, "a.b", /surrogate/],
-    ["NUL in a key", { "k\0": 1 }, "k\0", /key/],
+    ["NUL in a key", { "k\0": 1 }, "k\ufffd", /key/],
+    ["a getter that throws", { a: [thrower] }, "a[0].b", /cannot be read/],
+    ["a proxy that throws", { a: angry }, "a", /cannot be read/],
     ["a number that is not finite", [1, Number.NaN], "[1]", /finite/],
     ["infinity", { n: Number.POSITIVE_INFINITY }, "n", /finite/],
     ["a bigint", [1n], "[0]", /plain/],

@@ -325,12 +325,12 @@ describe("a step", () => {
     expect(await outcomeOf(world, submissionId)).toMatchObject({ output: true })
   })
 
-  it("settles DuplicateName when a name is used twice in one attempt", async () => {
+  it("settles DuplicateName when a name is used twice in one attempt, caught or not", async () => {
     const agent = Agent.make("agent", io).handler((_input, run) =>
       Effect.gen(function* () {
         yield* run.now("twice")
         return yield* run.step("twice", Schema.String, Effect.succeed("x"))
-      }),
+      }).pipe(Effect.catchCause(() => Effect.succeed("caught"))),
     )
     const world = makeWorld({ agents: [agent] })
     const { submissionId } = await accepted(world.admit("agent", ""))
@@ -525,8 +525,12 @@ describe("the end of an attempt", () => {
       limits: { attemptCeilingMillis: 2, attemptsExhausted: 3 },
     })
     const { submissionId } = await accepted(world.admit("agent", ""))
-    expect(await tags(world.process())).toEqual(["Yielded"])
-    expect(await tags(world.process())).toEqual(["Yielded"])
+    for (const rest of [100, 200]) {
+      expect(await tags(world.process())).toEqual(["Yielded"])
+      expect((await go(world.inspect())).report.dueAt).toBe(world.time.now + rest)
+      expect(await tags(world.process())).toEqual([])
+      world.time.now += rest
+    }
     expect(await tags(world.process())).toEqual(["Settled"])
     expect(await outcomeOf(world, submissionId)).toMatchObject({
       outcome: "failed",
