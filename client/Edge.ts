@@ -92,6 +92,7 @@ const handlers = (options: VerifiedOptions) =>
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),
         wake: (payload) => owner.wake(payload),
+        watch: (payload) => owner.watch(payload),
         reconcile: (payload) => owner.reconcile(payload),
         recoveryStatus: (payload) => owner.recoveryStatus(payload),
         maintenanceStatus: (payload) => owner.maintenanceStatus(payload),

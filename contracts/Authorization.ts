@@ -151,17 +151,22 @@ const matches = (pattern: string, text: string): boolean => {
   return text.length - last.length >= from && text.endsWith(last)
 }
 
-/** What a public call asks for. Calls that name no thread need a grant for all threads. */
+/**
+ * What a public call asks for. Calls that name no thread need a grant for all threads; one that is
+ * about all owners, and so names none, a grant for all owners.
+ */
 export interface Asked {
   readonly operation: string
-  readonly ownerId: string
+  readonly ownerId: string | undefined
   readonly threadId?: string | undefined
 }
 
 /** Whether the grants name it. Pure. */
 export const grantsAllow = (grants: Grants, asked: Asked): boolean =>
   // Z3
-  grants.owners.some((pattern) => matches(pattern, asked.ownerId)) &&
+  grants.owners.some((pattern) =>
+    asked.ownerId === undefined ? pattern === "*" : matches(pattern, asked.ownerId),
+  ) &&
   (grants.operations === undefined || grants.operations.includes(asked.operation)) &&
   (grants.threads === undefined ||
     grants.threads.some((pattern) =>

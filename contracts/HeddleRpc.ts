@@ -8,7 +8,7 @@ import { EdgeMiddleware } from "./Authorization.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable } from "./Errors.ts"
 import { Count, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
-import { LaneStatus, MaintenanceStatus, ThreadPage } from "./Maintenance.ts"
+import { LaneStatus, MaintenanceStatus, ThreadPage, WatchFrame } from "./Maintenance.ts"
 import {
   ListThreadsFields,
   ReconcileFields,
@@ -70,4 +70,11 @@ export class HeddleRpc extends RpcGroup.make(
     error: Common,
   }),
   Rpc.make("listThreads", { payload: ListThreadsFields, success: ThreadPage, error: Common }),
+  /** Lane changes and faults as they appear and clear. */
+  Rpc.make("watch", {
+    payload: { ownerId: OwnerId },
+    success: WatchFrame,
+    error: Common,
+    stream: true,
+  }),
 ).middleware(EdgeMiddleware) {}

@@ -84,6 +84,24 @@ export const defaultLimits = {
   watchMillis: 30 * second,
   watchMaxMillis: 2 * minute,
 
+  // The owner registry, and the cron that is the last net.
+  pageOwners: 256,
+  /** How long an owner waits for the registry to know it, and when it tries again. */
+  registryMillis: 5 * second,
+  registryRetryMillis: 5 * second,
+  registryRetryMaxMillis: 15 * minute,
+  /** An hour and a day, less what keeps the look in the cron run of that hour. */
+  lookOwingMillis: 55 * minute,
+  lookIdleMillis: (24 * 60 - 5) * minute,
+  /** When an owner that did not answer is due again: at the next run. */
+  lookRetryMillis: 30 * minute,
+  lookMillis: 10 * second,
+  lookSlots: 16,
+  /** Calls of one run of the cron, below the platform's limit of subrequests. */
+  scheduledCalls: 800,
+  /** No more owners are taken from then on: the platform ends a run after 15 minutes. */
+  scheduledMillis: 10 * minute,
+
   // Backoff of a lane.
   laneBackoffMillis: 100,
   laneBackoffMaxMillis: 5 * second,

@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { Count, Generation, Millis, OwnerId, ThreadId } from "./Identifiers.ts"
 import { LaneHead } from "./LaneReport.ts"
-import { openLiterals } from "./Open.ts"
+import { openLiterals, openUnion } from "./Open.ts"
 import { RecoveryFault } from "./Recovery.ts"
 import { Title } from "./Submission.ts"
 
@@ -88,6 +88,19 @@ export const LaneStatus = Schema.Struct({
   fault: Schema.optionalKey(RecoveryFault),
 })
 export type LaneStatus = typeof LaneStatus.Type
+
+/**
+ * What `watch` streams. `Opened` comes first, then every lane with a fault; from then on each lane as
+ * it changes, the newest state only. `Ended` comes last, when nothing changed for a while: watch again.
+ */
+export const WatchFrame = openUnion([
+  Schema.TaggedStruct("Opened", { faultedLanes: Count }),
+  Schema.TaggedStruct("Lane", { lane: LaneStatus }),
+  /** This watcher was too slow; so many changed lanes were not told. */
+  Schema.TaggedStruct("Gap", { dropped: Count }),
+  Schema.TaggedStruct("Ended", {}),
+])
+export type WatchFrame = typeof WatchFrame.Type
 
 /** A row of the list of threads. */
 export const ThreadSummary = Schema.Struct({

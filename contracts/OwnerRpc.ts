@@ -7,7 +7,13 @@ import { admits, CallerMiddleware } from "./Authorization.ts"
 import { CommonErrors } from "./Errors.ts"
 import { Count, OwnerId, ThreadId } from "./Identifiers.ts"
 import { LaneReport } from "./LaneReport.ts"
-import { LaneStatus, MaintenancePassReport, MaintenanceStatus, ThreadPage } from "./Maintenance.ts"
+import {
+  LaneStatus,
+  MaintenancePassReport,
+  MaintenanceStatus,
+  ThreadPage,
+  WatchFrame,
+} from "./Maintenance.ts"
 import { RecoveryFault } from "./Recovery.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
 import { AdmissionRefusal } from "./ThreadRpc.ts"
@@ -93,6 +99,14 @@ const runMaintenance = Rpc.make("runMaintenance", {
   error: Common,
 }).pipe(admits("Principal"))
 
+/** Lane changes and faults as they appear and clear. */
+const watch = Rpc.make("watch", {
+  payload: { ownerId: OwnerId },
+  success: WatchFrame,
+  error: Common,
+  stream: true,
+}).pipe(admits("Principal"))
+
 export const ListThreadsFields = {
   ownerId: OwnerId,
   after: Schema.optionalKey(ThreadId),
@@ -115,4 +129,5 @@ export class OwnerRpc extends RpcGroup.make(
   maintenanceStatus,
   runMaintenance,
   listThreads,
+  watch,
 ).middleware(CallerMiddleware) {}

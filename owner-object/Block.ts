@@ -33,6 +33,8 @@ export interface Block {
   readonly now: number
   /** The maintenance row as this block leaves it. */
   maintenance: MaintenanceRow
+  /** The lanes that this block wrote. */
+  readonly written: Set<ThreadId>
   /** The earliest deadline that this block wrote. */
   earliestAt: number | undefined
 }
@@ -91,6 +93,7 @@ export const writeLane = (
   }
   const written: Lane = { ...watched, work: need?.work, slow: need !== undefined && slow, nextAt }
   LaneTable.writeLane(block.host.storage.sql, written) // B1
+  block.written.add(lane.threadId)
   count(block, before, written)
   noteDeadline(block, nextAt)
   return written
@@ -99,6 +102,7 @@ export const writeLane = (
 /** Removes a lane that holds nothing. */
 export const deleteLane = (block: Block, lane: Lane): void => {
   LaneTable.deleteLane(block.host.storage.sql, lane.threadId)
+  block.written.add(lane.threadId)
   count(block, lane, undefined)
 }
 
@@ -212,6 +216,7 @@ export const runBlock = <A>(
     limits,
     now: host.now(),
     maintenance: life.maintenance,
+    written: new Set(),
     earliestAt: undefined,
   }
   const result = host.storage.transaction(() => {
@@ -233,5 +238,6 @@ export const runBlock = <A>(
   })
   life.maintenance = block.maintenance
   if (block.earliestAt !== undefined) life.pass?.wake()
+  if (block.written.size > 0) for (const watcher of life.watchers) watcher.changed(block.written)
   return result
 }

@@ -5,7 +5,7 @@
  * - I1 A request for another owner is refused before anything is read.
  * - I2 Mutations are uninterruptible: nobody's departure stops them.
  */
-import { Effect, Option } from "effect"
+import { Effect, Option, Stream } from "effect"
 import { Rpc } from "effect/rpc"
 import { CurrentCaller } from "../contracts/Authorization.ts"
 import { IdentityMismatch, OperationDenied } from "../contracts/Errors.ts"
@@ -17,6 +17,7 @@ import type { Life } from "./Life.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
 import * as Status from "./Status.ts"
 import { submit } from "./Submit.ts"
+import { watch } from "./Watch.ts"
 
 /** The present life, for a request that names this owner. // I1 */
 const enter = (owner: Owner, ownerId: OwnerId) =>
@@ -106,6 +107,8 @@ export const handlersLayer = (owner: Owner) =>
       Effect.flatMap(enter(owner, payload.ownerId), (life) =>
         runMaintenance(owner, life, payload.timeoutMillis),
       ),
+    watch: (payload) =>
+      Stream.unwrap(Effect.map(enter(owner, payload.ownerId), (life) => watch(owner, life))),
     listThreads: ({ ownerId, ...query }) =>
       question(owner, { ownerId }, (life) =>
         Status.listThreads(owner.host, life, owner.limits, query),

@@ -16,6 +16,7 @@ import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
 import { storedVersion } from "./Tables.ts"
+import type { Watcher } from "./Watcher.ts"
 import type { CallKind } from "./Lane.ts"
 
 /** The mutations of one lane that are under way together. */
@@ -84,6 +85,8 @@ export interface Life {
   /** Up to which ticket the waits for agents were compared with this deployment's; all at Infinity. */
   bindingsComparedTo: number
   pass: RunningPass | undefined
+  /** Who watches the lanes now. */
+  readonly watchers: Set<Watcher>
   /** Told the end of each pass, once. */
   readonly passWaiters: Set<(report: MaintenancePassReport) => void>
 }
@@ -113,6 +116,7 @@ export const beginLife = (host: ObjectHost, asked: OwnerId, armedAt: number | nu
     heldBytes: 0,
     bindingsComparedTo: 0,
     pass: undefined,
+    watchers: new Set(),
     passWaiters: new Set(),
   }
 }

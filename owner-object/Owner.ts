@@ -67,7 +67,8 @@ const couldNotStart = new Unavailable({
   reason: "the owner could not start",
 })
 
-const lifeEnded = new Unavailable({
+/** What work of a life that has ended is told. */
+export const lifeEnded = new Unavailable({
   retryable: true,
   overloaded: false,
   reason: "the owner started again while the call was under way",
@@ -94,7 +95,9 @@ export const started = (owner: Owner, ownerId: OwnerId): Effect.Effect<Life, Una
   })
 
 const failed = (owner: Owner, name: string, cause: unknown) => {
+  const ended = owner.life
   owner.life = undefined // O4
+  for (const watcher of ended?.watchers ?? []) watcher.wake()
   return Effect.logError(`storage failed in ${name}`, cause).pipe(
     Effect.andThen(Effect.fail(new StorageUnavailable({ operation: name }))),
   )

@@ -94,6 +94,15 @@ export const readFault = (sql: Sql, threadId: ThreadId): RecoveryFault | undefin
   }
 }
 
+/** The faulted threads by id; at most `limit`. */
+export const faultedThreads = (sql: Sql, limit: number): ReadonlyArray<ThreadId> =>
+  sql
+    .all<{ thread_id: string }>(
+      "SELECT thread_id FROM recovery_faults ORDER BY thread_id LIMIT ?",
+      limit,
+    )
+    .map((row) => row.thread_id as ThreadId)
+
 /** Records a failure in this block, and gives the lane with its retry. // Y1 */
 export const recordFault = (block: Block, lane: Lane, failure: RecoveryFailure): Lane => {
   const { sql } = block.host.storage

@@ -48,6 +48,7 @@ const lanePlace = { ownerId, threadId }
 const operations = {
   submit: { object: "owner", payload: submission },
   wake: { object: "owner", payload: lanePlace },
+  watch: { object: "owner", payload: { ownerId } },
   reconcile: { object: "owner", payload: { ownerId, threadIds: [threadId] } },
   recoveryStatus: { object: "owner", payload: lanePlace },
   maintenanceStatus: { object: "owner", payload: { ownerId } },

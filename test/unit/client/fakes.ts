@@ -127,6 +127,13 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     wake: on("owner", "wake", () => Effect.succeed(lane)),
     laneStatus: on("owner", "laneStatus", () => answers.laneStatus ?? Effect.succeed(lane)),
     recoveryStatus: on("owner", "recoveryStatus", () => Effect.succeed(Option.none())),
+    watch: (payload) =>
+      Stream.unwrap(
+        Effect.as(
+          note("owner", "watch", payload),
+          Stream.make({ _tag: "Opened" as const, faultedLanes: 0 }),
+        ),
+      ),
     reconcile: on("owner", "reconcile", () => Effect.succeed({ enrolled: 1 })),
     maintenanceStatus: on("owner", "maintenanceStatus", () =>
       Effect.succeed({
