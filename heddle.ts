@@ -8,6 +8,7 @@
  *   doubled agent when the module loads, a missing binding at the first use of its environment.
  */
 import { Layer } from "effect"
+import type { Authorizer } from "./contracts/Authorization.ts"
 import { type EntrypointClass, makeEntrypoint } from "./client/Entrypoint.ts"
 import { type HttpHandler, makeHttpHandler } from "./client/Http.ts"
 import { type ObjectNamespace, objectTargets } from "./client/ObjectTargets.ts"
@@ -56,6 +57,8 @@ interface Options<Registered> {
   readonly limits?: Partial<Limits>
   /** The names of the two namespaces in the environment; `OWNERS` and `THREADS` by default. */
   readonly bindings?: { readonly owners?: string; readonly threads?: string }
+  /** The application's own policy for public calls, besides the grants; or how to make it. */
+  readonly authorizer?: Authorizer | ((env: never) => Authorizer)
   /** For tests only: where the objects may be made to crash or wait; for all, or for each its own. */
   readonly testing?: { readonly failpoints: Failpoints | FailpointsOf }
 }
@@ -130,6 +133,15 @@ const codeVersionOf = (env: unknown, digest: string): string => {
   return typeof id === "string" && id !== "" ? id : digest
 }
 
+/** The policy of this environment, if the deployment has one. */
+const policyOf = (
+  authorizer: Authorizer | ((env: never) => Authorizer) | undefined,
+  env: unknown,
+): { readonly authorizer?: Authorizer } => {
+  if (authorizer === undefined) return {}
+  return { authorizer: typeof authorizer === "function" ? authorizer(env as never) : authorizer }
+}
+
 const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   options: HeddleOptions<Registered>,
 ): Deployment => {
@@ -149,6 +161,7 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
     limits,
     agentsDigest: digest,
     codeVersion: codeVersionOf(env, digest),
+    ...policyOf(options.authorizer, env),
   })
   const edge = {
     limits,

@@ -6,13 +6,15 @@
  * - Z2 A role speaks for one owner (and thread) only: its own; the headers are set by our code from
  *   what the caller is, never from a payload.
  * - Z3 An edge refuses what the grants do not name before it calls an object.
+ * - Z4 The application's policy is asked once per public call, before its handler reads or writes.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Headers } from "effect/http"
 import type { Rpc } from "effect/rpc"
 import { RpcMiddleware } from "effect/rpc"
-import { OperationDenied, Unauthenticated } from "./Errors.ts"
-import { OwnerId, Principal, ThreadId } from "./Identifiers.ts"
+import { OperationDenied, Unauthenticated, Unavailable } from "./Errors.ts"
+import { OwnerId, Principal, type SubmissionId, ThreadId } from "./Identifiers.ts"
+import { CurrentLimits } from "./Limits.ts"
 
 /** The caller of an object, as its headers say and the middleware has checked. */
 export type Caller =
@@ -79,16 +81,88 @@ export const callerOf = (headers: Headers.Headers): Option.Option<Caller> => {
   }
 }
 
+/** What a policy is asked: one public call, as the object that serves it has it. */
+export interface Operation {
+  /** A name of `HeddleRpc`, or `laneStatus`, by which an edge completes `observe`. */
+  readonly operation: string
+  readonly principal: Principal
+  readonly ownerId: OwnerId
+  readonly threadId?: ThreadId
+  readonly submissionId?: SubmissionId
+}
+
+/** The application's own policy, besides the grants. */
+export interface Authorizer {
+  /**
+   * Succeeds to allow, fails with `OperationDenied` to refuse. Asked once per public call, in the
+   * object that serves it, before anything is read or written. What else it does (a failure, a defect,
+   * more than `authorizeMillis`) is `Unavailable` to the caller, never a denial.
+   */
+  readonly authorize: (operation: Operation) => Effect.Effect<void, unknown>
+}
+
+/** The policy in force; it allows everything unless a deployment says otherwise. */
+export const OperationAuthorizer = Context.Reference<Authorizer>(
+  "heddle/contracts/OperationAuthorizer",
+  { defaultValue: () => allowAll },
+)
+
+/** Serves under a policy; under the one that allows everything if there is none. */
+export const withPolicy =
+  (authorizer: Authorizer | undefined) =>
+  <A, E, R>(server: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.provideService(server, OperationAuthorizer, authorizer ?? allowAll)
+
+const allowAll: Authorizer = { authorize: () => Effect.void }
+
 /** Runs before every handler of an object and provides `CurrentCaller`. */
 export class CallerMiddleware extends RpcMiddleware.Service<
   CallerMiddleware,
   { provides: CurrentCaller }
->()("heddle/contracts/CallerMiddleware", { error: OperationDenied }) {}
+>()("heddle/contracts/CallerMiddleware", {
+  error: Schema.Union([OperationDenied, Unavailable]),
+}) {}
 
-const payloadOwner = (payload: unknown): unknown =>
-  typeof payload === "object" && payload !== null && "ownerId" in payload
-    ? payload.ownerId
+const payloadField = (payload: unknown, name: string): unknown =>
+  typeof payload === "object" && payload !== null
+    ? (payload as Record<string, unknown>)[name]
     : undefined
+
+/** The question of one call; its payload has been decoded. */
+const operationOf = (operation: string, principal: Principal, payload: unknown): Operation => {
+  const threadId = payloadField(payload, "threadId") as ThreadId | undefined
+  const submissionId = payloadField(payload, "submissionId") as SubmissionId | undefined
+  return {
+    operation,
+    principal,
+    ownerId: payloadField(payload, "ownerId") as OwnerId,
+    ...(threadId === undefined ? {} : { threadId }),
+    ...(submissionId === undefined ? {} : { submissionId }),
+  }
+}
+
+const noPolicy = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "the deployment's policy did not answer",
+})
+
+/** Asks the policy. Whatever is not a denial and not an answer in time is `Unavailable`. */
+const authorized = (operation: Operation): Effect.Effect<void, OperationDenied | Unavailable> =>
+  Effect.gen(function* () {
+    const { authorize } = yield* OperationAuthorizer
+    if (authorize === allowAll.authorize) return
+    const { authorizeMillis } = yield* CurrentLimits
+    const asked = Effect.interruptible(Effect.suspend(() => authorize(operation)))
+    const exit = yield* Effect.exit(Effect.timeout(asked, authorizeMillis))
+    if (exit._tag === "Success") return
+    const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
+    if (failure?.error instanceof OperationDenied) {
+      return yield* new OperationDenied({ operation: operation.operation })
+    }
+    yield* Effect.logError("the policy failed", exit.cause)
+    return yield* noPolicy
+  })
 
 /** The server side of `CallerMiddleware`: the same rule in every object. */
 export const callerMiddlewareLayer: Layer.Layer<CallerMiddleware> = Layer.succeed(
@@ -100,8 +174,14 @@ export const callerMiddlewareLayer: Layer.Layer<CallerMiddleware> = Layer.succee
       onNone: () => denied, // Z1
       onSome: (caller) => {
         if (caller._tag !== allowed) return denied // Z1
-        if (caller._tag !== "Principal" && caller.ownerId !== payloadOwner(payload)) return denied // Z2
-        return Effect.provideService(effect, CurrentCaller, caller)
+        const called = Effect.provideService(effect, CurrentCaller, caller)
+        if (caller._tag === "Principal") {
+          return Effect.andThen(
+            authorized(operationOf(rpc._tag, caller.principal, payload)),
+            called,
+          ) // Z4
+        }
+        return caller.ownerId === payloadField(payload, "ownerId") ? called : denied // Z2
       },
     })
   },

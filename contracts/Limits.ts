@@ -36,6 +36,9 @@ export const defaultLimits = {
   /** Refused generations a thread remembers, so that a platform replay stays refused. */
   refusedGenerations: 64,
 
+  /** How long the application's policy may take for one call. */
+  authorizeMillis: 2 * second,
+
   // Pages and waits.
   historyRecords: 1_024,
   historyBytes: 1 * MiB,

@@ -4,7 +4,12 @@
  * Making one does nothing that can fail; the server is built by the first call that needs it.
  */
 import { Context, Effect, Layer, Scope } from "effect"
-import { callerHeaders, callerMiddlewareLayer } from "../contracts/Authorization.ts"
+import {
+  type Authorizer,
+  callerHeaders,
+  callerMiddlewareLayer,
+  withPolicy,
+} from "../contracts/Authorization.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
@@ -27,6 +32,8 @@ export interface OwnerOptions {
   /** The one native method of a thread's object. */
   readonly thread: (ownerId: OwnerId, threadId: ThreadId) => WireTarget
   readonly failpoints: Failpoints
+  /** The application's policy; everything is allowed without one. */
+  readonly authorizer?: Authorizer
 }
 
 export interface OwnerRuntime extends WireTarget {
@@ -68,6 +75,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
     }
     const server = yield* makeWireServer(OwnerRpc).pipe(
       Effect.provide(Layer.merge(handlersLayer(owner), callerMiddlewareLayer)),
+      withPolicy(options.authorizer),
     )
     return { owner, server }
   })

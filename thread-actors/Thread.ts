@@ -8,6 +8,7 @@
 import type { Context, Deferred, Layer } from "effect"
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { StorageUnavailable, ThreadUnreadable } from "../contracts/Errors.ts"
+import type { Authorizer } from "../contracts/Authorization.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { RecoveryReport } from "../contracts/Recovery.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
@@ -30,6 +31,8 @@ export interface ThreadOptions {
   /** A fresh way to the owner; asked for each call. */
   readonly owner: (ownerId: OwnerId) => WireTarget
   readonly failpoints: Failpoints
+  /** The application's policy; everything is allowed without one. */
+  readonly authorizer?: Authorizer
 }
 
 /** The call that drives: while it waits, the block that settles a head may claim the next. */

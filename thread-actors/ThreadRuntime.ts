@@ -4,7 +4,7 @@
  * - R1 Making one does nothing that can fail: it reads nothing, and builds no service of the user's.
  */
 import { Effect, Layer, Scope } from "effect"
-import { callerMiddlewareLayer } from "../contracts/Authorization.ts"
+import { callerMiddlewareLayer, withPolicy } from "../contracts/Authorization.ts"
 import { CurrentLimits } from "../contracts/Limits.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
@@ -30,6 +30,7 @@ export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRunt
   const server = Effect.runSync(
     makeWireServer(ThreadRpc, { reference: host.uuid }).pipe(
       Effect.provide(Layer.merge(handlers(thread), callerMiddlewareLayer)),
+      withPolicy(options.authorizer),
       Effect.provideService(CurrentLimits, options.limits),
       // Never closed: the server lives as long as the object.
       Effect.provideService(Scope.Scope, Scope.makeUnsafe()),

@@ -3,7 +3,7 @@
  * shortened limits, and alarms that the test delivers.
  */
 import { Context, Effect, Scope } from "effect"
-import { callerHeaders } from "../../../contracts/Authorization.ts"
+import { type Authorizer, callerHeaders } from "../../../contracts/Authorization.ts"
 import {
   AgentId,
   IdempotencyKey,
@@ -44,6 +44,7 @@ export const shortLimits: Partial<Limits> = {
 export interface WorldOptions {
   readonly limits?: Partial<Limits>
   readonly failpoints?: Failpoints
+  readonly authorizer?: Authorizer
   /** What happens to messages between owner and threads. */
   readonly hooks?: InMemoryHooks
   /** The name the platform gives the object; its owner's id by default. */
@@ -131,6 +132,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
         agentsDigest,
         thread: (_owner, threadId) => threadTarget(threadId),
         failpoints: { reach: (point) => failpoints.reach(point) },
+        ...(options.authorizer === undefined ? {} : { authorizer: options.authorizer }),
       },
     )
     return { runtime, revoke }

@@ -4,7 +4,7 @@
  * the same database.
  */
 import { Deferred, Effect, Layer, Scope } from "effect"
-import { callerHeaders } from "../../../contracts/Authorization.ts"
+import { type Authorizer, callerHeaders } from "../../../contracts/Authorization.ts"
 import {
   makeGeneration,
   type AgentId,
@@ -32,10 +32,13 @@ export interface WorldOptions {
   readonly agents?: ReadonlyArray<AgentLive<never>>
   readonly services?: Layer.Layer<never>
   readonly limits?: Partial<Limits>
+  readonly authorizer?: Authorizer
   readonly codeVersion?: string
   readonly name?: string
   /** A failpoint such as `settle:after` at which the first incarnation stops for ever. */
   readonly stopAt?: string
+  /** A failpoint at which our own code breaks, every time. */
+  readonly breakAt?: string
   /** A failpoint that waits until `release`. */
   readonly holdAt?: string
   /** No report reaches the owner. */
@@ -92,12 +95,13 @@ export const makeWorld = (initial: WorldOptions = {}) => {
   }
 
   const failpoints = (): Failpoints => {
-    const { stopAt, holdAt } = options
-    if (stopAt === undefined && holdAt === undefined) return inert
+    const { breakAt, stopAt, holdAt } = options
+    if ([breakAt, stopAt, holdAt].every((point) => point === undefined)) return inert
     return {
       reach: (point) =>
         Effect.suspend(() => {
           reached.push(point)
+          if (point === breakAt) return Effect.die(new Error("a mistake of ours"))
           if (point === holdAt) return Deferred.await(released)
           if (point !== stopAt) return Effect.void
           Deferred.doneUnsafe(stopped, Effect.void)
@@ -122,6 +126,7 @@ export const makeWorld = (initial: WorldOptions = {}) => {
         agentsDigest: agentsDigest(agents),
         owner: () => owner,
         failpoints: failpoints(),
+        ...(options.authorizer === undefined ? {} : { authorizer: options.authorizer }),
       },
     )
   }
@@ -151,7 +156,7 @@ export const makeWorld = (initial: WorldOptions = {}) => {
     stopped: () => go(Deferred.await(stopped)),
     /** A new incarnation on the same database; the old one is left to itself. */
     crash: (next: Partial<WorldOptions> = {}) => {
-      const { stopAt: _stopAt, ...kept } = options
+      const { breakAt: _breakAt, stopAt: _stopAt, ...kept } = options
       options = { ...kept, ...next }
       stopped = Deferred.makeUnsafe()
       thread = incarnate()
