@@ -5,7 +5,10 @@ import { Schema } from "effect"
 import { Count, Millis, SubmissionId } from "./Identifiers.ts"
 import { Outcome, SubmissionState } from "./Submission.ts"
 
-/** Tags of `failure` that the system itself uses; an agent's own come from its error schema. */
+/**
+ * Tags of `failure` that the system itself uses; an agent's own come from its error schema. An agent
+ * cannot use these: its failure tagged `Defect` is told as `Agent.Defect`.
+ */
 export const SystemFailureTags = [
   "AttemptsExhausted",
   "AttemptsLost",
@@ -21,7 +24,7 @@ export type SystemFailureTag = (typeof SystemFailureTags)[number]
 
 /** Why it failed: never a stack, a Cause or a raw provider payload. */
 export const Failure = Schema.Struct({
-  /** At most 256 characters. */
+  /** At most 256 characters. One of `SystemFailureTags` is the system's word, never an agent's. */
   tag: Schema.String.check(Schema.isMaxLength(256)),
   /** At most 16 KiB. */
   message: Schema.String.check(Schema.isMaxLength(16_384)),

@@ -32,6 +32,13 @@ const isNatural = (value: unknown): boolean => Number.isSafeInteger(value) && Nu
 
 const isMagnitude = (value: unknown): boolean => Number.isFinite(value) && Number(value) >= 0
 
+/** Whether the numbers of an input are ones; the library takes those that are none for zero. */
+const isStated = (input: Duration.Input): boolean => {
+  if (typeof input === "number") return isMagnitude(input)
+  if (typeof input !== "object" || Duration.isDuration(input)) return true
+  return Object.values(input).every(isMagnitude)
+}
+
 /** Milliseconds of a duration that is finite and not negative. */
 export const readDuration = (
   name: string,
@@ -39,8 +46,7 @@ export const readDuration = (
 ): Result.Result<number, string> => {
   try {
     const millis = Duration.toMillis(Duration.fromInputUnsafe(input))
-    const isNumber = typeof input !== "number" || Number.isFinite(input)
-    if (isNumber && isMagnitude(millis)) return Result.succeed(millis)
+    if (isStated(input) && isMagnitude(millis)) return Result.succeed(millis)
   } catch {
     // Told below like any other: what it was is not repeated.
   }

@@ -3,7 +3,7 @@
  * unit project and against the Durable Object's in the workerd project; each gets a fresh database.
  */
 import { expect } from "vitest"
-import type { ObjectStorage, SqlValue } from "../../platform/ObjectStorage.ts"
+import { type ObjectStorage, type SqlValue, StorageFailure } from "../../platform/ObjectStorage.ts"
 
 export interface StorageFact {
   readonly title: string
@@ -104,6 +104,36 @@ const transactions: ReadonlyArray<StorageFact> = [
         expect(block).toThrow("the block fails")
         expect(await storage.alarm.get()).toBe(soon)
       }
+    },
+  },
+  {
+    title: "tells what the database threw from what a block threw, and from a mistaken statement",
+    check: (storage) => {
+      makeTable(storage)
+      const own = new Error("the block fails")
+      const thrownBy = (block: () => void): unknown => {
+        try {
+          storage.transaction(block)
+        } catch (error) {
+          return error
+        }
+        return undefined
+      }
+      expect(thrownBy(() => storage.sql.all("SELECT nonsense FROM facts"))).toBeInstanceOf(
+        StorageFailure,
+      )
+      expect(
+        thrownBy(() => storage.sql.run("INSERT INTO facts VALUES ('no number', 1)")),
+      ).toBeInstanceOf(StorageFailure)
+      expect(
+        thrownBy(() => {
+          throw own
+        }),
+      ).toBe(own)
+      expect(
+        thrownBy(() => storage.sql.run("INSERT INTO facts VALUES (1, ?)", Number.NaN)),
+      ).not.toBeInstanceOf(StorageFailure)
+      expect(count(storage)).toBe(0)
     },
   },
   {

@@ -125,7 +125,7 @@ describe("a value that cannot be stored", () => {
             Effect.suspend(() => Effect.fail(value())),
             { error: Schema.Any },
           )
-          .pipe(Effect.catch((error) => Effect.succeed((error as Agent.StepFailed)._tag))),
+          .pipe(Effect.catch((error) => Effect.succeed((error as { _tag: string })._tag))),
       ),
     )
     expect(settlement).toMatchObject({ output: "StepFailed" })
@@ -190,7 +190,7 @@ describe("a value that its own schema does not read back", () => {
       Agent.make("agent", any).handler((_input, run) =>
         run
           .step("s", Schema.Any, Effect.fail("x"), { error: Refusing })
-          .pipe(Effect.catch((error) => Effect.succeed((error as Agent.StepFailed)._tag))),
+          .pipe(Effect.catch((error) => Effect.succeed((error as { _tag: string })._tag))),
       ),
     )
     expect(settlement).toMatchObject({ output: "StepFailed" })
@@ -318,7 +318,7 @@ describe("a change of the state", () => {
 
   it("that meets another branch's is computed again on what that one left", async () => {
     const seen: Array<unknown> = []
-    const agent = Agent.make("agent", { ...io, state: Schema.Number }).handler((_input, run) => {
+    const agent = Agent.make("agent", any).handler((_input, run) => {
       const add = (name: string) =>
         run.state.update(name, (state) => {
           const before = state._tag === "Some" ? state.value : 0
@@ -327,7 +327,7 @@ describe("a change of the state", () => {
         })
       return Effect.map(
         Effect.all([add("one"), add("two")], { concurrency: "unbounded" }),
-        (both) => both.toSorted().join(" "),
+        (both) => Math.max(...both),
       )
     })
     // Both have computed when the first block is let through.
@@ -341,7 +341,7 @@ describe("a change of the state", () => {
     )
     world.release()
     await reply
-    expect(await go(world.status(submissionId))).toMatchObject({ settlement: { output: "1 2" } })
+    expect(await go(world.status(submissionId))).toMatchObject({ settlement: { output: 2 } })
     expect(seen).toEqual([0, 0, 1])
   })
 
