@@ -64,8 +64,9 @@ export interface Run<State = never> {
   readonly info: RunInfo
   /**
    * Runs `body` at least once and records its outcome exactly once. With `error`, a typed failure
-   * after its retries is recorded and raised as such; without, as `StepFailed`. Defects and
-   * interruptions record nothing.
+   * after its retries is recorded and raised as such; without, or if it cannot be stored and read
+   * back, as `StepFailed`. Defects and interruptions record nothing; a result that cannot be stored
+   * and read back is a defect.
    */
   readonly step: {
     <A, E, EB extends E, R>(
@@ -85,7 +86,10 @@ export interface Run<State = never> {
   readonly state: {
     /** None until it was first written. What was read is recorded. */
     readonly read: (name: string) => Effect.Effect<Option.Option<State>>
-    /** Applies a pure function in the block that records it; gives the new value. */
+    /**
+     * Records what a pure function makes of the value; gives the new value. The function must not use
+     * its run, and may be called again if a parallel branch was faster.
+     */
     readonly update: (
       name: string,
       change: (state: Option.Option<State>) => State,

@@ -5,7 +5,7 @@
 import { Effect, Schema, SchemaGetter } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
-import { accepted, drain, go, makeWorld, until, type WorldOptions } from "./harness.ts"
+import { accepted, drain, go, makeWorld, tags, until, type WorldOptions } from "./harness.ts"
 
 const io = { input: Schema.String, output: Schema.String }
 const any = { input: Schema.String, output: Schema.Any, error: Schema.Any, state: Schema.Any }
@@ -276,6 +276,25 @@ describe("an author's mistake", () => {
       Agent.make("agent", { ...any, retry: { times: 2, delay: 1 } }).handler((() => 5) as never),
     )
     expect(settlement).toMatchObject({ failure: { tag: "Defect" }, attempts: 3 })
+  })
+
+  it("in a finalizer that its ceiling interrupts does not keep the attempt either", async () => {
+    const world = makeWorld({
+      agents: [
+        Agent.make("agent", any).handler(() =>
+          Effect.andThen(
+            Effect.addFinalizer(() => Effect.flatMap(Effect.void, () => angry() as never)),
+            Effect.never,
+          ),
+        ),
+      ],
+      limits: { attemptCeilingMillis: 2, attemptsExhausted: 1 },
+    })
+    const { submissionId } = await accepted(world.admit("agent", ""))
+    expect(await tags(world.process())).toEqual(["Settled"])
+    expect(await go(world.status(submissionId))).toMatchObject({
+      settlement: { failure: { tag: "AttemptsExhausted" } },
+    })
   })
 
   it("in a finalizer does not keep the attempt", async () => {
