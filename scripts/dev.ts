@@ -3,8 +3,9 @@
  * to submit a document to it. Ctrl-C ends every process it started; what was accepted stays.
  */
 import { join, resolve } from "node:path"
-import { flagsOf, runScript, UsageError } from "./flags.ts"
+import { callersFolder, flagsOf, runScript, UsageError } from "./flags.ts"
 import { localSecret } from "./localSecret.ts"
+import { stopOnSignals } from "./stopOnSignals.ts"
 import { repositoryRoot } from "./workerBuild.ts"
 import { startWorkerd } from "./workerd.ts"
 
@@ -51,32 +52,20 @@ ${call(url, { tag: "history", payload: lane })}
 `
 }
 
-const untilStopped = (stop: () => Promise<void>): void => {
-  let stopping = false
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(signal, () => {
-      if (stopping) process.exit(130)
-      stopping = true
-      void stop()
-    })
-  }
-}
-
 await runScript(usage, async () => {
+  const stop = stopOnSignals()
   const flags = flagsOf({
     port: { type: "string", default: "8787" },
     persist: { type: "string", default: join(repositoryRoot, ".wrangler", "heddle") },
   })
   const port = portOf(flags.port)
+  const persistDir = resolve(callersFolder(), flags.persist)
   const secret = await localSecret()
   console.log("Building…")
-  const workerd = await startWorkerd({
-    port,
-    persistDir: resolve(flags.persist),
-    secret,
-    logFile: "inherit",
-  })
-  untilStopped(workerd.stop)
-  console.log(guide(workerd.url))
+  const workerd = await startWorkerd({ port, persistDir, secret, logFile: "inherit", signal: stop })
+  stop.addEventListener("abort", () => void workerd.stop())
+  if (stop.aborted) await workerd.stop()
+  else console.log(guide(workerd.url))
   await workerd.exited
+  if (!stop.aborted) throw new Error("workerd ended by itself")
 })

@@ -1,5 +1,6 @@
 /** Reads the flags of a script. Whatever is wrong with them is a usage message and exit code 2. */
 import { parseArgs, type ParseArgsConfig } from "node:util"
+import { stoppedExitCode } from "./stopOnSignals.ts"
 
 /** A flag that cannot be used; its message is for the person who typed it. */
 export class UsageError extends Error {
@@ -23,7 +24,19 @@ export const flagsOf = <const Options extends NonNullable<ParseArgsConfig["optio
     allowPositionals: false,
   }).values
 
-/** Runs a script: bad flags end it with its usage and code 2, everything else with code 1. */
+/**
+ * The folder that relative paths start at: npm runs scripts in the package's folder, and the person
+ * who named a path was in another.
+ */
+export const callersFolder = (): string => process.env["INIT_CWD"] ?? process.cwd()
+
+const wasStopped = (error: unknown): boolean =>
+  error instanceof Error && error.name === "AbortError"
+
+/**
+ * Runs a script: bad flags end it with its usage and code 2, an AbortError (it was told to end) with
+ * code 130, everything else with code 1.
+ */
 export const runScript = async (usage: string, main: () => Promise<void>): Promise<void> => {
   if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
     console.log(usage)
@@ -35,6 +48,10 @@ export const runScript = async (usage: string, main: () => Promise<void>): Promi
     if (isUsageError(error)) {
       console.error(`${error.message}\n\n${usage}`)
       process.exitCode = 2
+      return
+    }
+    if (wasStopped(error)) {
+      process.exitCode = stoppedExitCode
       return
     }
     console.error(error instanceof Error ? error.message : String(error))

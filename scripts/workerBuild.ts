@@ -7,11 +7,11 @@
  */
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
-import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
-import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { withTemporaryFolder } from "./temporaryFolder.ts"
 
 export const repositoryRoot = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -33,23 +33,45 @@ const require = createRequire(import.meta.url)
 
 const quiet = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true", NO_COLOR: "1" }
 
-/** Runs wrangler to its end; a signal ends it early, and rejects once it is gone. */
+const insistAfterMillis = 2_000
+
+/** wrangler starts processes of its own; its group has them all. */
+const endGroup = (pid: number | undefined, signal: NodeJS.Signals): void => {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
+}
+
+/** Runs wrangler to its end; a signal ends it early, and it rejects once all of it is gone. */
 const runWrangler = (args: ReadonlyArray<string>, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const cli = join(dirname(require.resolve("wrangler/package.json")), "bin", "wrangler.js")
-    const child = spawn(process.execPath, [cli, ...args], { cwd: repositoryRoot, env: quiet })
+    const child = spawn(process.execPath, [cli, ...args], {
+      cwd: repositoryRoot,
+      env: quiet,
+      detached: true,
+    })
     const output: Array<Buffer> = []
     child.stdout.on("data", (chunk: Buffer) => output.push(chunk))
     child.stderr.on("data", (chunk: Buffer) => output.push(chunk))
-    child.once("error", reject)
-    const end = () => void child.kill("SIGTERM")
+    let insist: NodeJS.Timeout | undefined
+    const end = () => {
+      endGroup(child.pid, "SIGTERM")
+      insist = setTimeout(() => endGroup(child.pid, "SIGKILL"), insistAfterMillis)
+    }
     signal?.addEventListener("abort", end, { once: true })
     if (signal?.aborted === true) end()
-    child.once("close", (code) =>
-      code === 0 && signal?.aborted !== true
-        ? resolve()
-        : reject(new Error(`The Worker does not build:\n${Buffer.concat(output).toString()}`)),
-    )
+    child.once("error", reject)
+    // All of it has closed its ends of the pipes.
+    child.once("close", (code) => {
+      signal?.removeEventListener("abort", end)
+      clearTimeout(insist)
+      if (signal?.aborted === true) reject(signal.reason)
+      else if (code === 0) resolve()
+      else reject(new Error(`The Worker does not build:\n${Buffer.concat(output).toString()}`))
+    })
   })
 
 const textVars = (vars: Record<string, unknown>): Record<string, string> =>
@@ -66,6 +88,29 @@ interface ObjectBinding {
   readonly class_name: string
 }
 
+/** Reads what wrangler has bundled, and what else workerd must know. */
+const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuild> => {
+  const { unstable_readConfig } = await import("wrangler")
+  const config = unstable_readConfig({ config: configPath })
+  if (config.main === undefined || config.compatibility_date === undefined) {
+    throw new Error(`${configPath} names no main module or no compatibility date`)
+  }
+  const entry = basename(config.main).replace(/\.[^.]+$/, ".js")
+  const module = await readFile(join(outdir, entry), "utf8")
+  return {
+    module,
+    version: createHash("sha256").update(module).digest("hex").slice(0, 32),
+    compatibilityDate: config.compatibility_date,
+    compatibilityFlags: config.compatibility_flags,
+    objects: (config.durable_objects.bindings as ReadonlyArray<ObjectBinding>).map((object) => ({
+      binding: object.name,
+      className: object.class_name,
+    })),
+    versionBinding: config.version_metadata?.binding,
+    vars: textVars(config.vars),
+  }
+}
+
 /**
  * Bundles the Worker of a `wrangler.toml`; the one at the root unless another is named. With a signal
  * it can be given up: it rejects when its process and its folder are gone.
@@ -75,29 +120,8 @@ export const buildWorker = async (
   signal?: AbortSignal,
 ): Promise<WorkerBuild> => {
   process.env["WRANGLER_SEND_METRICS"] = "false"
-  const outdir = await mkdtemp(join(tmpdir(), "heddle-build-"))
-  try {
+  return withTemporaryFolder("heddle-build-", async (outdir) => {
     await runWrangler(["deploy", "--dry-run", "--outdir", outdir, "--config", configPath], signal)
-    const { unstable_readConfig } = await import("wrangler")
-    const config = unstable_readConfig({ config: configPath })
-    if (config.main === undefined || config.compatibility_date === undefined) {
-      throw new Error(`${configPath} names no main module or no compatibility date`)
-    }
-    const entry = basename(config.main).replace(/\.[^.]+$/, ".js")
-    const module = await readFile(join(outdir, entry), "utf8")
-    return {
-      module,
-      version: createHash("sha256").update(module).digest("hex").slice(0, 32),
-      compatibilityDate: config.compatibility_date,
-      compatibilityFlags: config.compatibility_flags,
-      objects: (config.durable_objects.bindings as ReadonlyArray<ObjectBinding>).map((object) => ({
-        binding: object.name,
-        className: object.class_name,
-      })),
-      versionBinding: config.version_metadata?.binding,
-      vars: textVars(config.vars),
-    }
-  } finally {
-    await rm(outdir, { recursive: true, force: true })
-  }
+    return readBuild(configPath, outdir)
+  })
 }

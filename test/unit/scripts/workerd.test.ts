@@ -4,10 +4,11 @@
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { mkdtempSync } from "node:fs"
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { mintToken } from "../../../scripts/mintToken.ts"
 import { buildWorker, type WorkerBuild } from "../../../scripts/workerBuild.ts"
 import { type RunningWorkerd, startWorkerd, type WorkerdOptions } from "../../../scripts/workerd.ts"
@@ -18,9 +19,12 @@ const secret = `a secret, "quoted", \\ and é\n, of some length`
 
 let build: WorkerBuild
 let folder = ""
+// Of this file alone, so that others' starts are not seen here.
+const temporary = mkdtempSync(join(tmpdir(), "heddle-test-temporary-"))
 const started: Array<RunningWorkerd> = []
 
 beforeAll(async () => {
+  vi.stubEnv("TMPDIR", temporary)
   build = await buildWorker(join(import.meta.dirname, "fixture", "wrangler.toml"))
 }, 60_000)
 
@@ -28,7 +32,10 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((workerd) => workerd.kill()))
 })
 
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(async () => {
+  await Promise.all([folder, temporary].map((one) => rm(one, { recursive: true, force: true })))
+  vi.unstubAllEnvs()
+})
 
 const freshFolder = async () => {
   folder ||= await mkdtemp(join(tmpdir(), "heddle-test-"))
@@ -52,6 +59,24 @@ const isAlive = (pid: number): boolean => {
     return false
   }
 }
+
+/** Whether no member of a process group does anything any more; nobody may ask about the dead ones. */
+const groupHasEnded = async (group: number): Promise<boolean> => {
+  if (!isAlive(-group)) return true
+  const stats = await Promise.all(
+    (await readdir("/proc").catch(() => []))
+      .filter((name) => /^\d+$/.test(name))
+      .map((pid) => readFile(`/proc/${pid}/stat`, "latin1").catch(() => "")),
+  )
+  const members = stats
+    .map((stat) => stat.slice(stat.lastIndexOf(")") + 2).split(" "))
+    .filter(([, , memberOf]) => Number(memberOf) === group)
+  return members.length > 0 && members.every(([state]) => state === "Z")
+}
+
+/** Of this process's kind: what a start makes beside the folder of its databases. */
+const temporaryFolders = async () =>
+  (await readdir(temporary)).filter((name) => /^heddle-(?:build|workerd)-/.test(name))
 
 /** Asks until it holds; each asking waits for an answer of another process. */
 const until = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
@@ -109,10 +134,59 @@ describe("a workerd process", () => {
     expect(isAlive(workerd.pid)).toBe(false)
   })
 
+  it("refuses a folder that another one uses, and names that one's process", async () => {
+    const persistDir = await freshFolder()
+    const first = await start({ persistDir })
+    const refused = `${persistDir} is in use by process ${first.pid}: end that, or name another folder`
+    await expect(start({ persistDir })).rejects.toThrow(refused)
+    expect(await get(first, "/keeper?word=mine")).toEqual(["mine"])
+    await first.stop()
+    const second = await start({ persistDir })
+    expect(await get(second, "/keeper")).toEqual(["mine"])
+  })
+
+  it("lets one of two that start at one time have the folder at most", async () => {
+    const persistDir = await freshFolder()
+    const both = await Promise.allSettled([start({ persistDir }), start({ persistDir })])
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"])
+  })
+
+  it("leaves nothing beside it when it is killed from outside", async () => {
+    const persistDir = await freshFolder()
+    const workerd = await start({ persistDir })
+    process.kill(workerd.pid, "SIGKILL")
+    await workerd.exited
+    expect((await readdir(persistDir)).filter((name) => name.endsWith(".pid"))).toEqual([])
+    // Its group is it and what watches over it.
+    await until("its group is empty", () => groupHasEnded(workerd.pid))
+  })
+
+  it("leaves nothing of a start that is given up, whenever that is", async () => {
+    const persistDir = await freshFolder()
+    const before = await temporaryFolders()
+    for (const moment of ["at once", "building", "built"] as const) {
+      const stop = new AbortController()
+      if (moment === "at once") stop.abort()
+      const options = moment === "built" ? { build } : {}
+      const starting = startWorkerd({ ...options, persistDir, signal: stop.signal })
+      const ended = starting.then(
+        () => "started",
+        (error: Error) => error.name,
+      )
+      if (moment === "building")
+        await until("it builds", async () => (await temporaryFolders()).length > before.length)
+      stop.abort()
+      expect(await ended).toBe("AbortError")
+      expect(await temporaryFolders()).toEqual(before)
+      expect((await readdir(persistDir)).filter((name) => name.endsWith(".pid"))).toEqual([])
+    }
+  })
+
   for (const [title, ending] of [
     ["exits", "process.exit(3)"],
     ["fails", "throw new Error('nobody catches this')"],
     ["is ended by SIGTERM", "process.kill(process.pid, 'SIGTERM')"],
+    ["is ended by SIGKILL", "process.kill(process.pid, 'SIGKILL')"],
   ] as const) {
     it(`ends with the script that started it, when that ${title}`, async () => {
       const module = new URL("../../../scripts/workerd.ts", import.meta.url).href
@@ -125,14 +199,29 @@ describe("a workerd process", () => {
       const script = spawn(process.execPath, ["--input-type=module", "--eval", code], {
         stdio: ["pipe", "pipe", "ignore"],
       })
-      script.stdin.end(JSON.stringify({ build, persistDir: await freshFolder() }))
+      const persistDir = await freshFolder()
+      script.stdin.end(JSON.stringify({ build, persistDir }))
       let printed = ""
       script.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()))
       await once(script, "close")
       expect(Number(printed)).toBeGreaterThan(0)
-      await until("workerd is gone", async () => !isAlive(Number(printed)))
+      await until("workerd and its watcher are gone", () => groupHasEnded(Number(printed)))
+      // Whatever claim it has left, the folder is free.
+      expect(await get(await start({ persistDir }), "/keeper")).toEqual([])
     })
   }
+})
+
+describe("a build", () => {
+  it("is given up when told to, and leaves no folder", async () => {
+    const before = await temporaryFolders()
+    const stop = new AbortController()
+    const building = buildWorker(undefined, stop.signal).catch((error: Error) => error.name)
+    await until("it has a folder", async () => (await temporaryFolders()).length > before.length)
+    stop.abort()
+    expect(await building).toBe("AbortError")
+    expect(await temporaryFolders()).toEqual(before)
+  })
 })
 
 describe("HTTPS over a real connection", () => {
