@@ -175,8 +175,14 @@ describe("POST /rpc", () => {
         }
         expect(yield* send("x", { "content-length": String(bodyBytesMax + 1) })).toEqual(answer)
         expect(yield* send("x", { "content-type": "text/plain" })).toEqual(answer)
-        const slow = new ReadableStream({ pull: () => new Promise<never>(() => undefined) })
+        let asked = false
+        const pull = () => {
+          asked = true
+          return new Promise<never>(() => undefined)
+        }
+        const slow = new ReadableStream({ pull }, { highWaterMark: 0 })
         expect(yield* send(slow)).toEqual(answer)
+        expect(asked).toBe(false)
       }),
     )
   }
