@@ -11,6 +11,7 @@ import { Layer } from "effect"
 import type { Authorizer } from "./contracts/Authorization.ts"
 import { type EntrypointClass, makeEntrypoint } from "./client/Entrypoint.ts"
 import { type HttpHandler, makeHttpHandler } from "./client/Http.ts"
+import { makeScheduledHandler, type ScheduledHandler } from "./client/Scheduled.ts"
 import { type ObjectNamespace, objectTargets } from "./client/ObjectTargets.ts"
 import {
   type AgentId,
@@ -19,8 +20,10 @@ import {
   threadObjectName,
 } from "./contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "./contracts/Limits.ts"
+import { registryName } from "./contracts/RegistryRpc.ts"
 import { stubTarget } from "./contracts/transport/StubTarget.ts"
 import { makeOwnerObject } from "./owner-object/OwnerObject.ts"
+import { makeOwnerRegistry, type OwnerRegistryClass } from "./owner-object/OwnerRegistry.ts"
 import { type Failpoints, inert } from "./platform/Failpoint.ts"
 import type { AgentLive, Agents } from "./thread-actors/Agent.ts"
 import { agentsDigest } from "./thread-actors/AgentsDigest.ts"
@@ -55,8 +58,15 @@ interface Options<Registered> {
   readonly agents: Registered
   /** Overrides of the documented defaults. */
   readonly limits?: Partial<Limits>
-  /** The names of the two namespaces in the environment; `OWNERS` and `THREADS` by default. */
-  readonly bindings?: { readonly owners?: string; readonly threads?: string }
+  /**
+   * The names of the namespaces in the environment; `OWNERS`, `THREADS` and `REGISTRY` by default. A
+   * deployment may do without the registry, unless it is named here.
+   */
+  readonly bindings?: {
+    readonly owners?: string
+    readonly threads?: string
+    readonly registry?: string
+  }
   /** The application's own policy for public calls, besides the grants; or how to make it. */
   readonly authorizer?: Authorizer | ((env: never) => Authorizer)
   /** For tests only: where the objects may be made to crash or wait; for all, or for each its own. */
@@ -70,12 +80,15 @@ export type HeddleOptions<Registered extends ReadonlyArray<AgentLive<unknown>>> 
       ? { readonly services?: Services<never> }
       : { readonly services: Services<Requirements<Registered>> })
 
-/** What a Worker exports: extend the classes, and hand out `fetch`. */
+/** What a Worker exports: extend the classes, and hand out `fetch` and `scheduled`. */
 export interface Deployment {
   readonly OwnerObject: ReturnType<typeof makeOwnerObject>
   readonly ThreadActor: ReturnType<typeof makeThreadActor>
+  readonly OwnerRegistry: OwnerRegistryClass<unknown>
   readonly Entrypoint: EntrypointClass
   readonly fetch: HttpHandler
+  /** For an hourly cron trigger: the last net under the alarms. */
+  readonly scheduled: ScheduledHandler
 }
 
 /** A deployment that cannot work; the message says what to change. */
@@ -154,9 +167,13 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   const digest = agentsDigest(agents)
   const given: Services<never> = options.services ?? Layer.empty
   const services = (env: unknown) => (typeof given === "function" ? given(env as never) : given)
-  const names = { owners: "OWNERS", threads: "THREADS", ...options.bindings }
+  const names = { owners: "OWNERS", threads: "THREADS", registry: "REGISTRY", ...options.bindings }
   const owners = (env: unknown) => namespaceOf(env, names.owners)
   const threads = (env: unknown) => namespaceOf(env, names.threads)
+  const registry = (env: unknown): ObjectNamespace | undefined =>
+    field(env, names.registry) === undefined && options.bindings?.registry === undefined
+      ? undefined
+      : namespaceOf(env, names.registry)
   const shared = (env: unknown) => ({
     limits,
     agentsDigest: digest,
@@ -165,17 +182,21 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   })
   const edge = {
     limits,
-    targets: (env: unknown) => objectTargets({ owners: owners(env), threads: threads(env) }),
+    targets: (env: unknown) =>
+      objectTargets({ owners: owners(env), threads: threads(env), registry: registry(env) }),
     version: (env: unknown) => codeVersionOf(env, digest),
   }
   return {
     OwnerObject: makeOwnerObject((env: unknown, state) => {
       const namespace = threads(env)
+      const registers = registry(env)
       return {
         ...shared(env),
         failpoints: failpointsOf({ kind: "owner", state }),
         thread: (ownerId: OwnerId, threadId: ThreadId) =>
           stubTarget(() => namespace.getByName(threadObjectName(ownerId, threadId))),
+        registry:
+          registers === undefined ? undefined : stubTarget(() => registers.getByName(registryName)),
       }
     }),
     ThreadActor: makeThreadActor((env: unknown, state) => {
@@ -188,8 +209,13 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
         owner: (ownerId: OwnerId) => stubTarget(() => namespace.getByName(ownerId)),
       }
     }),
+    OwnerRegistry: makeOwnerRegistry((env: unknown) => ({
+      limits,
+      ...policyOf(options.authorizer, env),
+    })),
     Entrypoint: makeEntrypoint(edge),
     fetch: makeHttpHandler(edge),
+    scheduled: makeScheduledHandler(edge),
   }
 }
 

@@ -15,9 +15,11 @@ import { HeddleRpc } from "../contracts/HeddleRpc.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireClient, type WireClientOptions } from "../contracts/transport/WireClient.ts"
+import { failure } from "../contracts/transport/WireExits.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
 import { gatedEdge, refusingEdge } from "./EdgeGate.ts"
 import { edgeGuard } from "./EdgeGuard.ts"
@@ -27,6 +29,8 @@ import type { Identity, Verified } from "./Identity.ts"
 export interface EdgeTargets {
   readonly owner: (ownerId: OwnerId) => WireTarget
   readonly thread: (ownerId: OwnerId, threadId: ThreadId) => WireTarget
+  /** The owner registry; absent in a deployment without one. */
+  readonly registry?: (() => WireTarget) | undefined
 }
 
 export interface EdgeOptions {
@@ -41,6 +45,19 @@ const laneWaitMillis = 2_000
 
 /** What the platform lost is tried again here, where a fresh stub is at hand. */
 const retry = { times: 2 } as const
+
+/** Answers for the registry of a deployment that has none. */
+const noRegistry: WireTarget = {
+  call: () =>
+    Promise.resolve(
+      failure({
+        _tag: "Unavailable",
+        retryable: false,
+        overloaded: false,
+        reason: "this deployment has no owner registry",
+      }),
+    ),
+}
 
 interface Lane {
   readonly ownerId: OwnerId
@@ -59,7 +76,11 @@ const makeClients = Effect.fnUntraced(function* ({ identity, targets }: Verified
     ...shared,
     target: (payload: Lane) => targets.thread(payload.ownerId, payload.threadId),
   })
-  return { owner, thread }
+  const registry = yield* makeWireClient(RegistryRpc, {
+    ...shared,
+    target: () => targets.registry?.() ?? noRegistry,
+  })
+  return { owner, thread, registry }
 })
 
 type Clients = Effect.Success<ReturnType<typeof makeClients>>
@@ -88,7 +109,7 @@ const observe = (clients: Clients, payload: Lane & { readonly after?: number }) 
 const handlers = (options: VerifiedOptions) =>
   HeddleRpc.toLayer(
     Effect.map(makeClients(options), (clients) => {
-      const { owner, thread } = clients
+      const { owner, registry, thread } = clients
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),
         wake: (payload) => owner.wake(payload),
@@ -98,6 +119,7 @@ const handlers = (options: VerifiedOptions) =>
         maintenanceStatus: (payload) => owner.maintenanceStatus(payload),
         runMaintenance: (payload) => owner.runMaintenance(payload),
         listThreads: (payload) => owner.listThreads(payload),
+        listOwners: (payload) => registry.list(payload),
         status: (payload) => thread.status(payload),
         history: (payload) => thread.history(payload),
         awaitSettlement: (payload) => thread.awaitSettlement(payload),

@@ -21,10 +21,13 @@ const textField = (payload: unknown, name: string): string | undefined => {
   return typeof value === "string" ? value : undefined
 }
 
+/** Operations that are about every owner, and need a grant for all of them. */
+const ofAllOwners: ReadonlySet<string> = new Set(["listOwners"])
+
 const isDenied = (grants: Grants, operation: string, payload: unknown): boolean =>
   !grantsAllow(grants, {
     operation,
-    ownerId: textField(payload, "ownerId") ?? "",
+    ownerId: ofAllOwners.has(operation) ? undefined : (textField(payload, "ownerId") ?? ""),
     threadId: textField(payload, "threadId"),
   })
 
@@ -33,7 +36,7 @@ const isDenied = (grants: Grants, operation: string, payload: unknown): boolean 
  * no owner asks for nothing yet: it will not decode, and its caller may be told why.
  */
 export const isDeniedUnread = (grants: Grants, operation: string, payload: unknown): boolean =>
-  textField(payload, "ownerId") === undefined
+  textField(payload, "ownerId") === undefined && !ofAllOwners.has(operation)
     ? grants.operations?.includes(operation) === false
     : isDenied(grants, operation, payload)
 

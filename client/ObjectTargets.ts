@@ -3,6 +3,7 @@
  * after an error, disposed when the invocation is done.
  */
 import { type OwnerId, type ThreadId, threadObjectName } from "../contracts/Identifiers.ts"
+import { registryName } from "../contracts/RegistryRpc.ts"
 import { type NativeStub, type StubTarget, stubTarget } from "../contracts/transport/StubTarget.ts"
 import type { EdgeTargets } from "./Edge.ts"
 
@@ -14,6 +15,8 @@ export interface ObjectNamespace {
 export interface ObjectNamespaces {
   readonly owners: ObjectNamespace
   readonly threads: ObjectNamespace
+  /** Undefined in a deployment without an owner registry. */
+  readonly registry?: ObjectNamespace | undefined
 }
 
 export interface ObjectTargets extends EdgeTargets {
@@ -42,13 +45,16 @@ const kept = (namespace: ObjectNamespace) => {
 export const objectTargets = (namespaces: ObjectNamespaces): ObjectTargets => {
   const owners = kept(namespaces.owners)
   const threads = kept(namespaces.threads)
+  const registry = namespaces.registry === undefined ? undefined : kept(namespaces.registry)
   return {
     owner: (ownerId: OwnerId) => owners.of(ownerId),
     thread: (ownerId: OwnerId, threadId: ThreadId) =>
       threads.of(threadObjectName(ownerId, threadId)),
+    registry: registry === undefined ? undefined : () => registry.of(registryName),
     close: () => {
       owners.close()
       threads.close()
+      registry?.close()
     },
   }
 }

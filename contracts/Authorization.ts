@@ -21,6 +21,8 @@ export type Caller =
   | { readonly _tag: "Owner"; readonly ownerId: OwnerId }
   | { readonly _tag: "Thread"; readonly ownerId: OwnerId; readonly threadId: ThreadId }
   | { readonly _tag: "Principal"; readonly principal: Principal }
+  /** The deployment's own cron: of no owner, and for nobody. */
+  | { readonly _tag: "Scheduler" }
 
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(
   "heddle/contracts/CurrentCaller",
@@ -30,6 +32,11 @@ export type Role = Caller["_tag"]
 
 /** The one role an operation admits; a call of any other is `OperationDenied`. */
 export const AllowedRole = Context.Reference<Role | undefined>("heddle/contracts/AllowedRole", {
+  defaultValue: () => undefined,
+})
+
+/** The public name of an operation that objects serve under another; its tag unless it says so. */
+export const PublicName = Context.Reference<string | undefined>("heddle/contracts/PublicName", {
   defaultValue: () => undefined,
 })
 
@@ -51,6 +58,8 @@ export const callerHeaders = (caller: Caller): Record<string, string> => {
       }
     case "Principal":
       return { [roleHeader]: "Principal", [principalHeader]: caller.principal }
+    case "Scheduler":
+      return { [roleHeader]: "Scheduler" }
   }
 }
 
@@ -76,6 +85,8 @@ export const callerOf = (headers: Headers.Headers): Option.Option<Caller> => {
         _tag: "Principal",
         principal,
       }))
+    case "Scheduler":
+      return Option.some({ _tag: "Scheduler" })
     default:
       return Option.none()
   }
@@ -86,7 +97,8 @@ export interface Operation {
   /** A name of `HeddleRpc`, or `laneStatus`, by which an edge completes `observe`. */
   readonly operation: string
   readonly principal: Principal
-  readonly ownerId: OwnerId
+  /** Absent for `listOwners` alone, which is about all of them. */
+  readonly ownerId?: OwnerId
   readonly threadId?: ThreadId
   readonly submissionId?: SubmissionId
 }
@@ -130,12 +142,13 @@ const payloadField = (payload: unknown, name: string): unknown =>
 
 /** The question of one call; its payload has been decoded. */
 const operationOf = (operation: string, principal: Principal, payload: unknown): Operation => {
+  const ownerId = payloadField(payload, "ownerId") as OwnerId | undefined
   const threadId = payloadField(payload, "threadId") as ThreadId | undefined
   const submissionId = payloadField(payload, "submissionId") as SubmissionId | undefined
   return {
     operation,
     principal,
-    ownerId: payloadField(payload, "ownerId") as OwnerId,
+    ...(ownerId === undefined ? {} : { ownerId }),
     ...(threadId === undefined ? {} : { threadId }),
     ...(submissionId === undefined ? {} : { submissionId }),
   }
@@ -176,11 +189,10 @@ export const callerMiddlewareLayer: Layer.Layer<CallerMiddleware> = Layer.succee
         if (caller._tag !== allowed) return denied // Z1
         const called = Effect.provideService(effect, CurrentCaller, caller)
         if (caller._tag === "Principal") {
-          return Effect.andThen(
-            authorized(operationOf(rpc._tag, caller.principal, payload)),
-            called,
-          ) // Z4
+          const name = Context.get(rpc.annotations, PublicName) ?? rpc._tag
+          return Effect.andThen(authorized(operationOf(name, caller.principal, payload)), called) // Z4
         }
+        if (caller._tag === "Scheduler") return called
         return caller.ownerId === payloadField(payload, "ownerId") ? called : denied // Z2
       },
     })

@@ -17,6 +17,7 @@ import {
   SubmitErrors,
 } from "./OwnerRpc.ts"
 import { RecoveryFault } from "./Recovery.ts"
+import { ListOwnersFields, OwnerPage } from "./RegistryRpc.ts"
 import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
 import { HistoryFields } from "./ThreadRpc.ts"
@@ -70,6 +71,8 @@ export class HeddleRpc extends RpcGroup.make(
     error: Common,
   }),
   Rpc.make("listThreads", { payload: ListThreadsFields, success: ThreadPage, error: Common }),
+  /** The owners of this deployment, by id. Needs a grant for all owners: a bare `*`. */
+  Rpc.make("listOwners", { payload: ListOwnersFields, success: OwnerPage, error: Common }),
   /** Lane changes and faults as they appear and clear. */
   Rpc.make("watch", {
     payload: { ownerId: OwnerId },

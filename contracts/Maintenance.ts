@@ -32,7 +32,7 @@ export const MaintenancePassReport = Schema.Struct({
   alarm: openLiterals(["rearmed", "cleared"]),
   startedAt: Millis,
   endedAt: Millis,
-  /** Calls of thread actors. */
+  /** Calls of thread actors, and of the owner registry. */
   actorCalls: Count,
   endedBy: openLiterals(["quiescent", "yield", "ceiling", "calls", "failure"]),
 })

@@ -85,6 +85,16 @@ const maintenanceStatus = Rpc.make("maintenanceStatus", {
   error: Common,
 }).pipe(admits("Principal"))
 
+/**
+ * The cron's look at an owner: like any entry it repairs the alarm, and it tells whether anything is
+ * owed: open submissions, a pass, or an alarm. A read.
+ */
+const look = Rpc.make("look", {
+  payload: { ownerId: OwnerId },
+  success: Schema.Struct({ owes: Schema.Boolean }),
+  error: Common,
+}).pipe(admits("Scheduler"))
+
 export const RunMaintenanceReply = Schema.Union([
   Schema.TaggedStruct("Finished", { pass: MaintenancePassReport }),
   /** No pass ended within the time; the alarm is armed. */
@@ -127,6 +137,7 @@ export class OwnerRpc extends RpcGroup.make(
   laneStatus,
   recoveryStatus,
   maintenanceStatus,
+  look,
   runMaintenance,
   listThreads,
   watch,

@@ -6,15 +6,12 @@
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
-import { admits, CallerMiddleware } from "./Authorization.ts"
+import { admits, CallerMiddleware, PublicName } from "./Authorization.ts"
 import { CommonErrors } from "./Errors.ts"
-import { Count, Millis, OwnerId, Principal } from "./Identifiers.ts"
+import { Count, Millis, OwnerId } from "./Identifiers.ts"
 
 /** The name of the one registry object of a deployment. */
 export const registryName = "registry"
-
-/** Whom the cron's calls are made for: the deployment itself. */
-export const scheduledPrincipal = Principal.make("heddle:scheduled")
 
 const Common = Schema.Union(CommonErrors)
 
@@ -60,7 +57,9 @@ const list = Rpc.make("list", {
   payload: ListOwnersFields,
   success: OwnerPage,
   error: Common,
-}).pipe(admits("Principal"))
+})
+  .annotate(PublicName, "listOwners")
+  .pipe(admits("Principal"))
 
 /**
  * Takes owners whose look is due, the longest due first, at most `Limits.pageOwners`. Each is due
@@ -71,14 +70,14 @@ const takeDue = Rpc.make("takeDue", {
   payload: { limit: Count },
   success: Schema.Struct({ owners: Schema.Array(OwnerId) }),
   error: Common,
-}).pipe(admits("Principal"))
+}).pipe(admits("Scheduler"))
 
 /** Records looks, at most 1,000. An owner that is not known is passed over. */
 const looked = Rpc.make("looked", {
   payload: { looks: Schema.Array(OwnerLook).check(Schema.isMaxLength(1_000)) },
   success: Schema.Void,
   error: Common,
-}).pipe(admits("Principal"))
+}).pipe(admits("Scheduler"))
 
 export class RegistryRpc extends RpcGroup.make(enter, list, takeDue, looked).middleware(
   CallerMiddleware,

@@ -10,6 +10,7 @@ const heddle = Heddle.make({ agents: [PlaceOrderLive, DigestLive] })
 
 export class Owner extends heddle.OwnerObject {}
 export class Thread extends heddle.ThreadActor {}
+export class Registry extends heddle.OwnerRegistry {}
 export class Api extends heddle.Entrypoint {}
 
-export default { fetch: heddle.fetch }
+export default { fetch: heddle.fetch, scheduled: heddle.scheduled }

@@ -41,23 +41,32 @@ export const armNow = (slot: AlarmSlot, life: Life, now: number, limits: Limits)
   set(slot, life, now, now)
 }
 
-/** Sets the alarm to the earliest deadline of all lanes, or deletes it. Tells which. `held`: lanes
- * that wait for a run to end count, since one may start. */
+/** What a block knows of its owner's deadlines besides its lanes. */
+export interface Deadlines {
+  readonly now: number
+  /** Whether lanes that wait for a run to end count, since one may start. */
+  readonly held: boolean
+  /** When the owner is to be entered in the registry; undefined when it need not. */
+  readonly entryAt: number | undefined
+}
+
+/** Sets the alarm to the earliest deadline of all, or deletes it. Tells which. */
 export const armEarliest = (
   slot: AlarmSlot,
   sql: Sql,
   life: Life,
-  options: { readonly now: number; readonly held: boolean },
+  { now, held, entryAt }: Deadlines,
 ): "rearmed" | "cleared" => {
-  const { now, held } = options
   const ticket = life.version === 0 ? undefined : earliestTicket(sql, held)
-  life.quiet = ticket === undefined
-  if (ticket === undefined) {
+  const laneAt = ticket === undefined ? Infinity : ticketMillis(ticket)
+  const at = Math.min(laneAt, entryAt ?? Infinity)
+  life.quiet = at === Infinity
+  if (life.quiet) {
     if (life.armedAt !== undefined) slot.delete()
     life.armedAt = undefined
     return "cleared"
   }
-  set(slot, life, ticketMillis(ticket), now)
+  set(slot, life, at, now)
   return "rearmed"
 }
 
@@ -66,17 +75,12 @@ export const lower = (
   slot: AlarmSlot,
   sql: Sql,
   life: Life,
-  options: {
-    readonly atMillis: number
-    readonly now: number
-    readonly limits: Limits
-    readonly held: boolean
-  },
+  options: Deadlines & { readonly atMillis: number; readonly limits: Limits },
 ): void => {
-  const { atMillis, now, limits, held } = options
+  const { atMillis, now, limits } = options
   if (passRuns(life, now, limits)) return // C3
   if (!counts(life.armedAt, now, limits)) {
-    armEarliest(slot, sql, life, { now, held }) // C2
+    armEarliest(slot, sql, life, options) // C2
     return
   }
   // A due alarm is earlier than any that could be set now.

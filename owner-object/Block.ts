@@ -8,6 +8,7 @@
  * - B1 One function writes lane rows, and in the same block it lowers the alarm.
  * - B2 Finishes that wait are taken into the next block, before anything else in it.
  * - B3 A report of another database, which no fence made the truth, leaves the lane enrolled.
+ * - B4 The maintenance row is written to the tables of this code, whatever wrote the database before.
  */
 import {
   type Generation,
@@ -19,6 +20,7 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
+import * as Entry from "./Entry.ts"
 import { emptyLane, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
@@ -48,8 +50,29 @@ export const openForWriting = (block: Block): void => {
   }
   if (life.incarnation === 0) {
     setIncarnation(block, Math.max(block.maintenance.incarnation + 1, block.now))
+    oweEntry(block)
   }
 }
+
+/** Owes the registry this owner's entry, in a block that writes the maintenance row anyway. */
+const oweEntry = (block: Block): void => {
+  if (!block.life.registers) return
+  const entry = Entry.owedFromNow(block.maintenance.entry, block.now, block.limits)
+  block.maintenance = { ...block.maintenance, entry }
+  const at = entryAtOf(block)
+  if (at !== undefined) noteDeadline(block, toTicket(at))
+}
+
+/** When this owner is to be entered in the registry, as this block leaves it. */
+const entryAtOf = ({ life, maintenance }: Block): number | undefined =>
+  Entry.deadline(maintenance.entry, life.registers)
+
+/** The deadlines of this owner besides its lanes, as this block leaves it. */
+export const deadlinesOf = (block: Block): AlarmSlot.Deadlines => ({
+  now: block.now,
+  held: mayStart(block),
+  entryAt: entryAtOf(block),
+})
 
 const setIncarnation = (block: Block, incarnation: number): void => {
   block.life.incarnation = incarnation
@@ -223,15 +246,15 @@ export const runBlock = <A>(
     takeFinishes(block) // B2
     const value = body(block)
     if (block.maintenance !== life.maintenance) {
+      openForWriting(block) // B4
       writeMaintenance(host.storage.sql, block.maintenance)
     }
     if (block.earliestAt !== undefined) {
       const { alarm, sql } = host.storage
       AlarmSlot.lower(alarm, sql, life, {
+        ...deadlinesOf(block),
         atMillis: block.earliestAt,
-        now: block.now,
         limits,
-        held: mayStart(block),
       }) // B1
     }
     return value

@@ -103,6 +103,7 @@ export const handlersLayer = (owner: Owner) =>
       ),
     maintenanceStatus: (payload) =>
       question(owner, payload, (life) => Status.maintenanceStatus(owner.host, life)),
+    look: (payload) => question(owner, payload, (life) => ({ owes: Status.owes(life) })),
     runMaintenance: (payload) =>
       Effect.flatMap(enter(owner, payload.ownerId), (life) =>
         runMaintenance(owner, life, payload.timeoutMillis),

@@ -13,6 +13,7 @@ import type { Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { deadline, none } from "./Entry.ts"
 import { earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
 import { storedVersion } from "./Tables.ts"
@@ -59,6 +60,8 @@ export interface RunningPass {
   /** Lanes that were marked again while their call was under way. */
   readonly marked: Set<ThreadId>
   readonly wake: () => void
+  /** Whether the registry is being asked. */
+  entering: boolean
   calls: number
   settled: number
   recovered: number
@@ -74,7 +77,9 @@ export interface Life {
   lastTicket: number
   /** The armed time as last written or read. */
   armedAt: number | undefined
-  /** Whether it is known that no lane needs anything. */
+  /** Whether this deployment has an owner registry to enter. */
+  readonly registers: boolean
+  /** Whether it is known that nothing has a deadline. */
   quiet: boolean
   readonly overlaps: Map<ThreadId, Overlap>
   ended: Array<Ended>
@@ -95,11 +100,17 @@ export interface Life {
  * Begins a life from the rows. Writes nothing. Who the owner is was stored at first contact; `asked`
  * is believed only by an object that the platform did not name and nobody has written to.
  */
-export const beginLife = (host: ObjectHost, asked: OwnerId, armedAt: number | null): Life => {
+export const beginLife = (
+  host: ObjectHost,
+  asked: OwnerId,
+  armedAt: number | null,
+  { registers } = { registers: false },
+): Life => {
   const { sql } = host.storage
   const version = storedVersion(sql)
   const maintenance = version === 0 ? undefined : readMaintenance(sql)
   const ownerId = maintenance?.ownerId ?? (host.name as OwnerId | undefined) ?? asked
+  const entryAt = deadline(maintenance?.entry ?? none, registers)
   return {
     ownerId,
     version,
@@ -108,7 +119,8 @@ export const beginLife = (host: ObjectHost, asked: OwnerId, armedAt: number | nu
     counter: 0,
     lastTicket: version === 0 ? 0 : latestTicketUpTo(sql, host.now()),
     armedAt: armedAt ?? undefined,
-    quiet: version === 0 || earliestTicket(sql, true) === undefined,
+    registers,
+    quiet: version === 0 || (earliestTicket(sql, true) === undefined && entryAt === undefined),
     overlaps: new Map(),
     ended: [],
     finishScheduled: false,

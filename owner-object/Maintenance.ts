@@ -4,6 +4,7 @@
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import { type Entry, none } from "./Entry.ts"
 import { storedVersion } from "./Tables.ts"
 
 export interface MaintenanceRow {
@@ -23,6 +24,8 @@ export interface MaintenanceRow {
   readonly lastServed: ThreadId | undefined
   readonly lastRecovered: ThreadId | undefined
   readonly lastPass: MaintenancePassReport | undefined
+  /** Whether the owner registry knows this owner. */
+  readonly entry: Entry
 }
 
 /** The row of an owner that has no tables yet. */
@@ -38,6 +41,7 @@ export const untouched = (ownerId: OwnerId): MaintenanceRow => ({
   lastServed: undefined,
   lastRecovered: undefined,
   lastPass: undefined,
+  entry: none,
 })
 
 interface StoredRow {
@@ -72,6 +76,8 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
     lastRecovered: (row.last_recovered as ThreadId | null) ?? undefined,
     lastPass:
       row.last_pass === null ? undefined : (JSON.parse(row.last_pass) as MaintenancePassReport),
+    // Absent in tables of the first two versions.
+    entry: typeof row["entry"] === "string" ? (JSON.parse(row["entry"]) as Entry) : none,
   }
 }
 
@@ -82,8 +88,8 @@ export const storedOwnerId = (sql: Sql): OwnerId | undefined =>
 export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
   sql.run(
     `INSERT OR REPLACE INTO maintenance (id, owner_id, incarnation, in_flight, unfinished, lanes,
-      nonterminal, running, faulted, last_served, last_recovered, last_pass)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      nonterminal, running, faulted, last_served, last_recovered, last_pass, entry)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.ownerId,
     row.incarnation,
     JSON.stringify(row.inFlight),
@@ -95,4 +101,5 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     row.lastServed ?? null,
     row.lastRecovered ?? null,
     row.lastPass === undefined ? null : JSON.stringify(row.lastPass),
+    row.entry._tag === "None" ? null : JSON.stringify(row.entry),
   )

@@ -12,17 +12,23 @@ import type { RpcClient } from "effect/rpc"
 import { StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
+import type { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import type { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { InternalDefect, InvalidInput } from "../contracts/Errors.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
-import { type Block, mayStart, runBlock } from "./Block.ts"
+import { type Block, deadlinesOf, runBlock } from "./Block.ts"
 import { takeFinishes } from "./Finish.ts"
 import { beginLife, type Life } from "./Life.ts"
 
 export type ThreadClient = RpcClient.FromGroup<
   typeof ThreadRpc,
+  Unavailable | InvalidInput | InternalDefect
+>
+
+export type RegistryClient = RpcClient.FromGroup<
+  typeof RegistryRpc,
   Unavailable | InvalidInput | InternalDefect
 >
 
@@ -35,6 +41,8 @@ export interface Owner {
   readonly agentsDigest: string
   /** One kept client of all threads of this owner. */
   readonly threads: ThreadClient
+  /** The owner registry; undefined in a deployment without one. */
+  readonly registry: RegistryClient | undefined
   /** Runs an effect that nobody waits for; it outlives the call that started it. */
   readonly background: (effect: Effect.Effect<unknown, unknown>) => void
   /** The present life; undefined before the first start and after a storage failure. */
@@ -57,6 +65,7 @@ export const ownerFailpoints = [
   "fault",
   "binding",
   "report",
+  "enter",
   "close",
 ] as const
 export type OwnerFailpoint = (typeof ownerFailpoints)[number]
@@ -76,7 +85,9 @@ export const lifeEnded = new Unavailable({
 
 const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
   const armedAt = await owner.host.storage.alarm.get()
-  owner.life ??= beginLife(owner.host, ownerId, armedAt)
+  owner.life ??= beginLife(owner.host, ownerId, armedAt, {
+    registers: owner.registry !== undefined,
+  })
   return owner.life
 }
 
@@ -140,7 +151,7 @@ export const repairAlarm = (owner: Owner, life: Life) =>
     if (!AlarmSlot.needsRepair(life, host.now(), limits)) return Effect.void
     const { alarm, sql } = host.storage
     return quietBlock(owner, life, "repair", (block) => {
-      AlarmSlot.armEarliest(alarm, sql, life, { now: block.now, held: mayStart(block) })
+      AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block))
     })
   })
 

@@ -13,6 +13,7 @@ import {
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireClient } from "../contracts/transport/WireClient.ts"
@@ -31,6 +32,8 @@ export interface OwnerOptions {
   readonly agentsDigest: string
   /** The one native method of a thread's object. */
   readonly thread: (ownerId: OwnerId, threadId: ThreadId) => WireTarget
+  /** The one native method of the owner registry; undefined in a deployment without one. */
+  readonly registry?: WireTarget | undefined
   readonly failpoints: Failpoints
   /** The application's policy; everything is allowed without one. */
   readonly authorizer?: Authorizer
@@ -45,6 +48,15 @@ interface Address {
   readonly ownerId: OwnerId
   readonly threadId: ThreadId
 }
+
+/** The way to the registry: an owner enters itself there, and asks nothing else. */
+const registryClient = (host: ObjectHost, target: WireTarget) =>
+  makeWireClient(RegistryRpc, {
+    target: () => target,
+    headers: (payload) =>
+      "owes" in payload ? callerHeaders({ _tag: "Owner", ownerId: payload.ownerId }) : {},
+    requestId: host.uuid,
+  })
 
 /** The owner of an object. */
 export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): OwnerRuntime => {
@@ -62,6 +74,8 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       headers: ({ ownerId }: Address) => callerHeaders({ _tag: "Owner", ownerId }),
       requestId: host.uuid,
     })
+    const registry =
+      options.registry === undefined ? undefined : yield* registryClient(host, options.registry)
     const owner: Owner = {
       host,
       limits,
@@ -69,6 +83,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       codeVersion: options.codeVersion,
       agentsDigest: options.agentsDigest,
       threads,
+      registry,
       background,
       life: undefined,
       starting: undefined,

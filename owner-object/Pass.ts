@@ -16,13 +16,15 @@ import { delayMillis } from "../contracts/Backoff.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
-import { type Block, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
+import { type Block, deadlinesOf, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
 import { releaseBindings } from "./BindingRelease.ts"
+import { chargeEntry, enterRegistry, entryIsDue } from "./EnterRegistry.ts"
+import { deadline } from "./Entry.ts"
 import { fly } from "./Flight.ts"
 import { isRunning } from "./Lane.ts"
 import { earliestTicket, nextFutureTicket } from "./LaneTable.ts"
 import type { Life, RunningPass } from "./Life.ts"
-import { inBlock, type Owner } from "./Owner.ts"
+import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { type Picked, select } from "./Select.ts"
 
@@ -41,6 +43,7 @@ const takeBackFlights = (block: Block): void => {
 
 const anythingDue = (block: Block): boolean => {
   if (block.life.version === 0) return false
+  if (entryIsDue(block)) return true
   const ticket = earliestTicket(block.host.storage.sql, mayStart(block))
   return ticket !== undefined && ticket < dueBefore(block.now)
 }
@@ -56,7 +59,7 @@ const begin = (
   releaseBindings(block, agentsDigest)
   if (!anythingDue(block)) {
     const { alarm, sql } = host.storage
-    const armed = AlarmSlot.armEarliest(alarm, sql, life, { now, held: mayStart(block) })
+    const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block))
     life.pass = undefined // P2
     if (block.maintenance.unfinished > 0) {
       block.maintenance = { ...block.maintenance, unfinished: 0 }
@@ -85,6 +88,9 @@ const reportOf = (
   actorCalls: pass.calls,
 })
 
+/** Whether a call of this pass has not ended. */
+const underWay = (pass: RunningPass): boolean => pass.flights.size > 0 || pass.entering
+
 /** Ends the pass in one block. For `quiescent`, only if nothing is left to do. // P2 */
 const close = (
   block: Block,
@@ -93,13 +99,10 @@ const close = (
 ): MaintenancePassReport | undefined => {
   const { life, host } = block
   if (endedBy === "quiescent") {
-    if (pass.flights.size > 0 || anythingDue(block)) return undefined // P2
+    if (underWay(pass) || anythingDue(block)) return undefined // P2
   }
   const { alarm, sql } = host.storage
-  const armed = AlarmSlot.armEarliest(alarm, sql, life, {
-    now: block.now,
-    held: mayStart(block),
-  }) // P4
+  const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block)) // P4
   life.pass = undefined // P2
   const report = reportOf(block, pass, { phase: "actionable", alarm: armed, endedBy })
   block.maintenance = {
@@ -133,37 +136,63 @@ const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
     return fiber
   })
 
+/** Has this owner entered in the registry, in a fiber of its own. */
+const launchEntry = (owner: Owner, life: Life, pass: RunningPass, registry: RegistryClient) => {
+  pass.entering = true
+  pass.calls += 1
+  return enterRegistry(owner, life, registry).pipe(
+    Effect.onExit(() =>
+      Effect.sync(() => {
+        pass.entering = false
+        pass.wake()
+      }),
+    ),
+    Effect.forkDetach({ startImmediately: true }),
+  )
+}
+
 const landed = (pass: RunningPass, threadId: ThreadId): void => {
   pass.flights.delete(threadId)
   pass.marked.delete(threadId)
   pass.wake()
 }
 
-/** Waits for a wake, the next deadline of a lane, or the yield time. */
-const pause = (owner: Owner, pass: RunningPass, latch: Latch.Latch) =>
+/** Waits for a wake, the next deadline, or the yield time. */
+const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
   Effect.suspend(() => {
     const now = owner.host.now()
     const ticket = nextFutureTicket(owner.host.storage.sql, now)
-    const at = Math.min(ticket === undefined ? Infinity : ticketMillis(ticket), pass.yieldAt)
+    const laneAt = ticket === undefined ? Infinity : ticketMillis(ticket)
+    const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
+    const at = Math.min(laneAt, entryAt ?? Infinity, pass.yieldAt)
     return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))
   })
+
+type Fibers = Set<Fiber.Fiber<unknown, unknown>>
+
+const keep = (fibers: Fibers, fiber: Fiber.Fiber<unknown, unknown>): void => {
+  fibers.add(fiber)
+  fiber.addObserver(() => fibers.delete(fiber))
+}
 
 /** Turns until the pass has a reason to end. A quiet one is closed here. */
 const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
   Effect.gen(function* () {
-    const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
+    const fibers: Fibers = new Set()
     while (true) {
       if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
       if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
       latch.closeUnsafe()
-      const picks = yield* inBlock(owner, life, "select", (block) => select(block, pass))
-      for (const pick of picks) {
-        const fiber = yield* launch(owner, life, pass, pick)
-        fibers.add(fiber)
-        fiber.addObserver(() => fibers.delete(fiber))
+      const { enters, picks } = yield* inBlock(owner, life, "select", (block) => ({
+        picks: select(block, pass),
+        enters: chargeEntry(block, pass),
+      }))
+      for (const pick of picks) keep(fibers, yield* launch(owner, life, pass, pick))
+      if (enters && owner.registry !== undefined) {
+        keep(fibers, yield* launchEntry(owner, life, pass, owner.registry))
       }
-      if (pass.flights.size > 0) {
-        yield* pause(owner, pass, latch)
+      if (underWay(pass)) {
+        yield* pause(owner, life, pass, latch)
         continue
       }
       const closed = yield* inBlock(owner, life, "close", (block) =>
@@ -199,6 +228,7 @@ const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => 
     flights: new Map(),
     marked: new Set(),
     wake: () => void latch.openUnsafe(),
+    entering: false,
     calls: 0,
     settled: 0,
     recovered: 0,

@@ -58,6 +58,10 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
   }
 }
 
+/** Whether anything is owed: what the cron comes back for within the hour. */
+export const owes = ({ armedAt, maintenance, pass }: Life): boolean =>
+  maintenance.nonterminal > 0 || armedAt !== undefined || pass !== undefined
+
 /** A lane as its owner sees it. `now` tells which waits are still ahead. */
 export const laneStatus = (
   threadId: ThreadId,

@@ -52,6 +52,7 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     ) WITHOUT ROWID`,
     `ALTER TABLE maintenance ADD COLUMN faulted INTEGER NOT NULL DEFAULT 0`,
   ],
+  [`ALTER TABLE maintenance ADD COLUMN entry TEXT`],
 ]
 
 /** The version from which on there is a table of faults. */
@@ -68,12 +69,20 @@ export const storedVersion = (sql: Sql): number => {
 }
 
 /** Brings the tables up to date. Called inside the block of a mutation only. // T1 */
-export const migrate = (sql: Sql, fromVersion: number): void => {
+export const migrate = (sql: Sql, fromVersion: number): void =>
+  applyMigrations(sql, migrations, fromVersion)
+
+/** Applies those of an object's migrations that its database has not seen, in their order. */
+export const applyMigrations = (
+  sql: Sql,
+  all: ReadonlyArray<ReadonlyArray<string>>,
+  fromVersion: number,
+): void => {
   if (fromVersion === 0) {
     sql.run("CREATE TABLE schema_version (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)")
   }
-  for (const statements of migrations.slice(fromVersion)) {
+  for (const statements of all.slice(fromVersion)) {
     for (const statement of statements) sql.run(statement)
   }
-  sql.run("INSERT OR REPLACE INTO schema_version (id, version) VALUES (1, ?)", schemaVersion)
+  sql.run("INSERT OR REPLACE INTO schema_version (id, version) VALUES (1, ?)", all.length)
 }

@@ -18,6 +18,7 @@ import {
 import { HeddleRpc } from "../../contracts/HeddleRpc.ts"
 import type { OwnerId, Principal, ThreadId } from "../../contracts/Identifiers.ts"
 import { OwnerRpc } from "../../contracts/OwnerRpc.ts"
+import { RegistryRpc } from "../../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../../contracts/ThreadRpc.ts"
 import type { WireClient } from "../../contracts/transport/index.ts"
 import { Context } from "effect"
@@ -27,6 +28,7 @@ export type Group = RpcGroup.RpcGroup<Rpc.Any>
 export const contractGroups: Readonly<Record<string, Group>> = {
   ThreadRpc: ThreadRpc as unknown as Group,
   OwnerRpc: OwnerRpc as unknown as Group,
+  RegistryRpc: RegistryRpc as unknown as Group,
   HeddleRpc: HeddleRpc as unknown as Group,
 }
 
@@ -109,6 +111,8 @@ export const admittedHeaders = (
       return callerHeaders({ _tag: "Owner", ownerId })
     case "Thread":
       return callerHeaders({ _tag: "Thread", ownerId, threadId: "t" as ThreadId })
+    case "Scheduler":
+      return callerHeaders({ _tag: "Scheduler" })
     default:
       return callerHeaders({ _tag: "Principal", principal: "ann" as Principal })
   }

@@ -4,7 +4,7 @@
  * - P1 Effects are run in the membranes only, and each file that may do so does.
  * - P2 One file writes the alarm; threads have none.
  * - P3 Objects take time, chance and timers from their host.
- * - P4 One file, and the constructors of the two classes, know the platform's state.
+ * - P4 One file, and the constructors of the classes, know the platform's state.
  */
 import { folderOf, isProduct, type Repository, type Violation } from "./Repository.ts"
 import type { Name, SourceFile } from "./SourceFile.ts"
@@ -15,13 +15,16 @@ export const membranes: ReadonlyArray<string> = [
   "client/Http.ts",
   "contracts/transport/NativeCall.ts",
   "contracts/transport/WireServer.ts",
+  "client/Scheduled.ts",
   "owner-object/OwnerRuntime.ts",
+  "owner-object/RegistryRuntime.ts",
   "thread-actors/ThreadRuntime.ts",
 ]
 
 /** Who may know `DurableObjectState`. */
 const knowsPlatform: ReadonlyArray<string> = [
   "owner-object/OwnerObject.ts",
+  "owner-object/OwnerRegistry.ts",
   "platform/DurableObjectStorage.ts",
   "thread-actors/ThreadActor.ts",
 ]

@@ -40,8 +40,10 @@ describe("a deployment", () => {
     expect(Object.keys(deployment).toSorted()).toEqual([
       "Entrypoint",
       "OwnerObject",
+      "OwnerRegistry",
       "ThreadActor",
       "fetch",
+      "scheduled",
     ])
     expect(() =>
       Heddle.make({ agents: [Paying], services: (_env: { key: string }) => bank }),

@@ -31,6 +31,12 @@ import {
 
 const ada: Identity = { _tag: "Verified", grants: grants(), expiresAt: undefined }
 
+const ofAllOwners: Identity = {
+  _tag: "Verified",
+  grants: grants({ owners: ["shop-*", "*"] }),
+  expiresAt: undefined,
+}
+
 const makeWorld = Effect.fnUntraced(function* (
   options: { readonly identity?: Identity; readonly answers?: Answers } = {},
 ) {
@@ -44,6 +50,8 @@ const opened: ObserveFrame = { _tag: "Opened", tailSequence: 2 }
 const cursor: ObserveFrame = { _tag: "Cursor", after: 2 }
 const lanePlace = { ownerId, threadId }
 
+const names = { owner: ownerId, thread: `${ownerId}/${threadId}`, registry: "registry" }
+
 /** Every operation, and the object it is meant for. */
 const operations = {
   submit: { object: "owner", payload: submission },
@@ -54,6 +62,7 @@ const operations = {
   maintenanceStatus: { object: "owner", payload: { ownerId } },
   runMaintenance: { object: "owner", payload: { ownerId } },
   listThreads: { object: "owner", payload: { ownerId } },
+  listOwners: { object: "registry", payload: { after: ownerId, limit: 7 } },
   status: { object: "thread", payload: { ...lanePlace, submissionId } },
   history: { object: "thread", payload: lanePlace },
   awaitSettlement: { object: "thread", payload: { ...lanePlace, submissionId } },
@@ -92,14 +101,15 @@ describe("the edge", () => {
   for (const [tag, { object, payload }] of Object.entries(operations)) {
     it.effect(`has ${tag} answered by the ${object}, as the verified principal`, () =>
       Effect.gen(function* () {
-        const { edge, objects } = yield* makeWorld()
+        const identity = tag === "listOwners" ? ofAllOwners : ada
+        const { edge, objects } = yield* makeWorld({ identity })
         const exit = yield* Effect.promise(() => edge.call(request(tag, payload), sink))
         expect(exit._tag).toBe("Success")
+        const operation = tag === "listOwners" ? "list" : tag
         expect(objects.calls).toMatchObject([
-          { object, operation: tag, payload, caller: { _tag: "Principal", principal: "ada" } },
+          { object, operation, payload, caller: { _tag: "Principal", principal: "ada" } },
         ])
-        const name = object === "owner" ? ownerId : `${ownerId}/${threadId}`
-        expect(objects.reached).toEqual([name])
+        expect(objects.reached).toEqual([names[object]])
       }),
     )
 
@@ -133,6 +143,35 @@ describe("the edge", () => {
     }
   }
 
+  it.effect("lists owners for a bare * alone, whatever owner the payload names", () =>
+    Effect.gen(function* () {
+      for (const owners of [["shop-*"], ["*-*"], ["**"], [], ["shop-7"]]) {
+        const { edge, objects } = yield* makeWorld({
+          identity: identityOfProps(grants({ owners })),
+        })
+        for (const payload of [{}, { ownerId: "shop-7" }, { after: 7 }, null]) {
+          const exit = yield* Effect.promise(() => edge.call(request("listOwners", payload), sink))
+          expect(exit).toEqual(failed({ _tag: "OperationDenied", operation: "listOwners" }))
+        }
+        expect(objects.reached).toEqual([])
+      }
+    }),
+  )
+
+  it.effect("says so where the deployment has no owner registry", () =>
+    Effect.gen(function* () {
+      const { targets } = yield* makeObjects()
+      const edge = yield* makeEdge({
+        identity: ofAllOwners,
+        targets: { ...targets, registry: undefined },
+      })
+      const exit = yield* Effect.promise(() => edge.call(request("listOwners", {}), sink))
+      expect(exit).toMatchObject({
+        cause: [{ error: { _tag: "Unavailable", retryable: false } }],
+      })
+    }),
+  )
+
   it.effect("gives results and typed failures as the objects gave them", () =>
     Effect.gen(function* () {
       const { client } = yield* makeWorld()
@@ -150,7 +189,16 @@ describe("the edge", () => {
   it.effect("serves no method of the objects", () =>
     Effect.gen(function* () {
       const { edge, objects } = yield* makeWorld()
-      for (const tag of ["admit", "inspect", "recover", "processHead", "report", "laneStatus"]) {
+      for (const tag of [
+        "admit",
+        "inspect",
+        "recover",
+        "processHead",
+        "report",
+        "laneStatus",
+        "look",
+        "takeDue",
+      ]) {
         const exit = yield* Effect.promise(() => edge.call(request(tag, lanePlace)))
         expect(exit).toEqual(
           failed({

@@ -22,6 +22,7 @@ import type { LaneStatus } from "../../../contracts/Maintenance.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
 import type { AwaitSettlementReply } from "../../../contracts/Settlement.ts"
 import type { Receipt } from "../../../contracts/Submission.ts"
+import { RegistryRpc } from "../../../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import {
   inMemoryTarget,
@@ -146,6 +147,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
         unfinishedPasses: 0,
       }),
     ),
+    look: on("owner", "look", () => Effect.succeed({ owes: true })),
     runMaintenance: on("owner", "runMaintenance", () =>
       Effect.succeed({ _tag: "Pending" as const }),
     ),
@@ -177,7 +179,13 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     observe: (payload) =>
       Stream.unwrap(Effect.as(note("thread", "observe", payload), answers.observe ?? Stream.empty)),
   })
-  return Layer.mergeAll(ownerHandlers, threadHandlers, callerMiddlewareLayer)
+  const registryHandlers = RegistryRpc.toLayer({
+    enter: on("registry", "enter", () => unused),
+    list: on("registry", "list", () => Effect.succeed({ owners: [], next: ownerId })),
+    takeDue: on("registry", "takeDue", () => unused),
+    looked: on("registry", "looked", () => unused),
+  })
+  return Layer.mergeAll(ownerHandlers, threadHandlers, registryHandlers, callerMiddlewareLayer)
 }
 
 export const makeObjects = Effect.fnUntraced(function* (
@@ -189,6 +197,7 @@ export const makeObjects = Effect.fnUntraced(function* (
   const served = yield* Layer.build(objectHandlers(calls, answers))
   const ownerServer = yield* Effect.provideContext(makeWireServer(OwnerRpc), served)
   const threadServer = yield* Effect.provideContext(makeWireServer(ThreadRpc), served)
+  const registryServer = yield* Effect.provideContext(makeWireServer(RegistryRpc), served)
   const at = (name: string, server: WireServer) => {
     reached.push(name)
     return inMemoryTarget(server)
@@ -202,6 +211,7 @@ export const makeObjects = Effect.fnUntraced(function* (
     targets: {
       owner: (id) => at(id, ownerServer),
       thread: (id, thread) => at(`${id}/${thread}`, threadServer),
+      registry: () => at("registry", registryServer),
       close: () => {
         closed += 1
       },

@@ -16,7 +16,13 @@ const begin = () => {
   const host = makeNodeHost({ name: "tenant", storage, now: () => now })
   const life = beginLife(host, OwnerId.make("tenant"), null)
   const lowerTo = (atMillis: number, at = now) =>
-    lower(storage.alarm, storage.sql, life, { atMillis, now: at, limits, held: true })
+    lower(storage.alarm, storage.sql, life, {
+      atMillis,
+      now: at,
+      limits,
+      held: true,
+      entryAt: undefined,
+    })
   return { storage, life, lowerTo }
 }
 
@@ -68,7 +74,9 @@ describe("the alarm slot", () => {
   it("is deleted when no lane needs anything, and needs no repair then", () => {
     const { storage, life } = begin()
     armRetry(storage.alarm, life, now + 5, now)
-    expect(armEarliest(storage.alarm, storage.sql, life, { now, held: true })).toBe("cleared")
+    expect(
+      armEarliest(storage.alarm, storage.sql, life, { now, held: true, entryAt: undefined }),
+    ).toBe("cleared")
     expect(storage.alarmAt()).toBeNull()
     expect(needsRepair(life, now, limits)).toBe(false)
   })

@@ -33,6 +33,9 @@ export const shortLimits: Partial<Limits> = {
   attentionMillis: 10,
   dispatchGraceMillis: 50,
   recoverMillis: 100,
+  registryMillis: 50,
+  registryRetryMillis: 5,
+  registryRetryMaxMillis: 40,
   laneBackoffMillis: 4,
   laneBackoffMaxMillis: 20,
   transportBackoffMaxMillis: 20,
@@ -53,6 +56,8 @@ export interface WorldOptions {
   readonly alarmLagMillis?: number
   /** Asked before each use of the storage; throws to make it fail. */
   readonly storageFault?: (use: "transaction" | "commit" | "alarm") => void
+  /** The owner registry; a deployment has none unless a test gives one. */
+  readonly registry?: WireTarget
   /** Replaces the fake threads; `owner` is the way to this owner. */
   readonly thread?: (threadId: ThreadId, owner: WireTarget) => WireTarget
 }
@@ -131,6 +136,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
         codeVersion: "v1",
         agentsDigest,
         thread: (_owner, threadId) => threadTarget(threadId),
+        registry: options.registry,
         failpoints: { reach: (point) => failpoints.reach(point) },
         ...(options.authorizer === undefined ? {} : { authorizer: options.authorizer }),
       },

@@ -23,6 +23,7 @@ const begin = (limits: Partial<Limits> = {}) => {
     flights: new Map(),
     marked: new Set(),
     wake: () => undefined,
+    entering: false,
     calls: 0,
     settled: 0,
     recovered: 0,

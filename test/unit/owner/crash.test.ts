@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import type { ThreadId } from "../../../contracts/Identifiers.ts"
 import { ownerFailpoints } from "../../../owner-object/Owner.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
+import { makeRegistry } from "./makeRegistry.ts"
 import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
 const run = Effect.runPromise
@@ -47,7 +48,11 @@ describe("an owner that dies", () => {
   for (const name of ownerFailpoints) {
     for (const side of ["before", "after"]) {
       it(`at ${name}:${side} settles the input exactly once, by the alarm alone`, async () => {
-        const world = makeOwnerWorld({ limits: { bindingWaitMillis: 5, faultRetryMillis: 5 } })
+        const registry = makeRegistry()
+        const world = makeOwnerWorld({
+          limits: { bindingWaitMillis: 5, faultRetryMillis: 5 },
+          registry: registry.target,
+        })
         prepare(world, name)
         const { died, reached } = dieAt(world, `${name}:${side}`)
         const first = Effect.runFork(world.submit("a", "once"))
@@ -70,6 +75,7 @@ describe("an owner that dies", () => {
         }
         await world.quiet()
         expect(world.thread("a").settled).toEqual([1])
+        expect(registry.rows()).toMatchObject([{ owner_id: ownerId }])
         expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({
           nonterminal: 0,
           dueLanes: 0,

@@ -35,8 +35,9 @@ const thread = (ownerId: string): Caller => ({
   threadId: "t" as ThreadId,
 })
 const principal: Caller = { _tag: "Principal", principal: "ann" as Principal }
+const scheduler: Caller = { _tag: "Scheduler" }
 
-const objects = ["ThreadRpc", "OwnerRpc"].map((name) => {
+const objects = ["ThreadRpc", "OwnerRpc", "RegistryRpc"].map((name) => {
   const group = contractGroups[name]
   if (group === undefined) throw new Error(`no group ${name}`)
   return { name, group }
@@ -56,10 +57,18 @@ describe("an operation of an object", () => {
           const target = yield* served(group)
           const [payload] = yield* samplesOf(rpc.payloadSchema, samplesPerSchema)
           const [value] = yield* samplesOf(valueSchemaOf(rpc), samplesPerSchema)
-          const own = (payload as { ownerId: string }).ownerId
+          const own = (payload as { ownerId?: string }).ownerId ?? "o1"
           const role = Context.get(rpc.annotations, AllowedRole)
-          expect(["Owner", "Thread", "Principal"]).toContain(role)
-          const callers = [owner(own), thread(own), principal, owner("o2"), thread("o2"), undefined]
+          expect(["Owner", "Thread", "Principal", "Scheduler"]).toContain(role)
+          const callers = [
+            owner(own),
+            thread(own),
+            principal,
+            scheduler,
+            owner("o2"),
+            thread("o2"),
+            undefined,
+          ]
           for (const caller of callers) {
             const headers = caller === undefined ? {} : callerHeaders(caller)
             const client = yield* makeWireClient<Rpc.Any>(group, {
