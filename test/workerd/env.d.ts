@@ -7,6 +7,7 @@ declare namespace Cloudflare {
     EDGE_OWNER: DurableObjectNamespace<import("./edge-probe.ts").EdgeOwner>
     EDGE_THREAD: DurableObjectNamespace<import("./edge-probe.ts").EdgeThread>
     LOOM_OWNERS: DurableObjectNamespace<import("./loom-worker.ts").LoomOwner>
+    LOOM_REGISTRY: DurableObjectNamespace<import("./loom-worker.ts").LoomRegistry>
     LOOM_THREADS: DurableObjectNamespace<import("./loom-worker.ts").LoomThread>
     STORAGE_PROBE: DurableObjectNamespace<import("./storage-probe.ts").StorageProbe>
     TRANSPORT_PROBE: DurableObjectNamespace<import("./transport-probe.ts").TransportProbe>

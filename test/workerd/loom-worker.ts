@@ -62,10 +62,12 @@ const services = (ownerId: string) =>
     }),
   )
 
+const bindings = { owners: "LOOM_OWNERS", threads: "LOOM_THREADS", registry: "LOOM_REGISTRY" }
+
 const deploymentOf = (ownerId: string) => {
   const options = {
     limits: profiles[profileOf(ownerId)],
-    bindings: { owners: "LOOM_OWNERS", threads: "LOOM_THREADS" },
+    bindings,
     testing: { failpoints: failpointsOf },
     services: services(ownerId),
   }
@@ -125,9 +127,9 @@ export class LoomThread extends DurableObject<Cloudflare.Env> {
   }
 }
 
-/** The public edge: its objects are those above. */
-export class LoomApi
-  extends Heddle.make({
-    agents,
-    bindings: { owners: "LOOM_OWNERS", threads: "LOOM_THREADS" },
-  }).Entrypoint {}
+const deployment = Heddle.make({ agents, bindings })
+
+/** The public edge, the registry and the cron: their objects are those above. */
+export class LoomApi extends deployment.Entrypoint {}
+export class LoomRegistry extends deployment.OwnerRegistry {}
+export const loomScheduled = deployment.scheduled

@@ -20,9 +20,10 @@ interface LoopbackEntrypoint {
   (options: { readonly props: unknown }): NativeStub
 }
 
-const binding = (): NativeStub =>
+/** The edge, bound as a caller of these grants binds it. */
+export const binding = (owners: ReadonlyArray<string> = ["*"]): NativeStub =>
   (exports as unknown as { readonly LoomApi: LoopbackEntrypoint }).LoomApi({
-    props: { principal: "ada", owners: ["*"] },
+    props: { principal: "ada", owners },
   })
 
 const pauseMillis = 5

@@ -1,10 +1,13 @@
 /** The test Worker: exports the Durable Object classes that the workerd tests drive. */
 export { AlarmProbe } from "./alarm-probe.ts"
 export { EdgeApi, EdgeOwner, EdgeThread } from "./edge-probe.ts"
-export { LoomApi, LoomOwner, LoomThread } from "./loom-worker.ts"
+import { loomScheduled } from "./loom-worker.ts"
+
+export { LoomApi, LoomOwner, LoomRegistry, LoomThread } from "./loom-worker.ts"
 export { StorageProbe } from "./storage-probe.ts"
 export { TransportProbe } from "./transport-probe.ts"
 
 export default {
   fetch: () => new Response("heddle test worker"),
+  scheduled: loomScheduled,
 } satisfies ExportedHandler
