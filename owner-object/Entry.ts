@@ -35,10 +35,11 @@ export const deadline = (entry: Entry, registers: boolean): number | undefined =
 export const isDue = (entry: Entry, registers: boolean, now: number): boolean =>
   registers && entry._tag === "Owed" && (entry.tries === 0 || entry.dueAt <= now) // J2, J3
 
-/** The entry with one more try under way. */
+/** The entry with one more try under way; the next is due a backoff after this one must have ended. */
 export const charged = (entry: Entry, now: number, limits: Limits): Entry => {
   if (entry._tag !== "Owed") return entry
   const tries = entry.tries + 1
   const curve = { baseMillis: limits.registryRetryMillis, maxMillis: limits.registryRetryMaxMillis }
-  return { _tag: "Owed", tries, dueAt: now + delayMillis(curve, tries) } // J1
+  const endsAt = now + limits.registryMillis
+  return { _tag: "Owed", tries, dueAt: endsAt + delayMillis(curve, tries) } // J1
 }

@@ -34,6 +34,7 @@ const quick: Partial<Limits> = {
   lostBackoffMillis: 5,
   lostBackoffMaxMillis: 20,
   faultRetryMillis: 20,
+  registryRetryMillis: 20,
   bindingWaitMillis: 20,
   bindingWaitMaxMillis: 40,
   // Long enough that a push comes first, short enough to wait for when a push is lost.
