@@ -97,6 +97,16 @@ describe("a deployment", () => {
     logged.mockRestore()
   })
 
+  it("does without a registry, but not without one that it names", async () => {
+    const logged = vi.spyOn(console, "log").mockImplementation(() => undefined)
+    const namespace = { getByName: () => undefined }
+    const env = { OWNERS: namespace, THREADS: namespace }
+    await Heddle.make({ agents: [Free] }).scheduled({}, env)
+    const named = Heddle.make({ agents: [Free], bindings: { registry: "MINE" } })
+    await expect(named.scheduled({}, env)).rejects.toThrow('no Durable Object namespace "MINE"')
+    logged.mockRestore()
+  })
+
   it("tells the version that the platform gave it, else one of its agents", async () => {
     const { fetch } = Heddle.make({ agents: [Free] })
     const version = async (env: unknown) =>

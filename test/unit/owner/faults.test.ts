@@ -169,6 +169,7 @@ describe("an owner whose tables are of the first version", () => {
     world.storage.transaction(() => {
       world.storage.sql.run("DROP TABLE recovery_faults")
       world.storage.sql.run("ALTER TABLE maintenance DROP COLUMN faulted")
+      world.storage.sql.run("ALTER TABLE maintenance DROP COLUMN entry")
       world.storage.sql.run("UPDATE schema_version SET version = 1")
     })
     world.crash()
