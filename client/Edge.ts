@@ -112,6 +112,7 @@ const handlers = (options: VerifiedOptions) =>
       const { owner, registry, thread } = clients
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),
+        abort: (payload) => owner.abort(payload),
         wake: (payload) => owner.wake(payload),
         watch: (payload) => owner.watch(payload),
         reconcile: (payload) => owner.reconcile(payload),

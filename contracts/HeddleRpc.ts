@@ -4,12 +4,14 @@
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
+import { AbortFields, AbortReply } from "./Abort.ts"
 import { EdgeMiddleware } from "./Authorization.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable } from "./Errors.ts"
 import { Count, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneStatus, MaintenanceStatus, ThreadPage, WatchFrame } from "./Maintenance.ts"
 import {
+  AbortErrors,
   ListThreadsFields,
   ReconcileFields,
   ReconcileReply,
@@ -29,6 +31,8 @@ const ReadErrors = Schema.Union([...CommonErrors, SubmissionNotFound, ThreadUnre
 export class HeddleRpc extends RpcGroup.make(
   /** Has an input processed after all that were accepted by this thread before it. */
   Rpc.make("submit", { payload: SubmitFields, success: Receipt, error: SubmitErrors }),
+  /** Ends a submission `aborted`, unless it has settled: at once, or after a grace while it runs. */
+  Rpc.make("abort", { payload: AbortFields, success: AbortReply, error: AbortErrors }),
   /** Waits up to five minutes; `Pending` is not a failure, call again. */
   Rpc.make("awaitSettlement", {
     payload: { ...Address, submissionId: SubmissionId, timeoutMillis: Schema.optionalKey(Count) },

@@ -128,6 +128,8 @@ export const defaultLimits = {
   endedBackoffMaxMillis: 5 * second,
   lostBackoffMillis: 1 * second,
   lostBackoffMaxMillis: 5 * minute,
+  /** What a run that is aborted still records before its handler is fenced off. */
+  abortGraceMillis: 10 * second,
   stepTimeoutMillis: 5 * minute,
   /** A declared retry delay above this ends the attempt as ready with `dueAt`. */
   retryInMemoryMillis: 1 * second,

@@ -3,8 +3,9 @@
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
+import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
-import { CommonErrors } from "./Errors.ts"
+import { CommonErrors, StorageFull } from "./Errors.ts"
 import { Count, OwnerId, ThreadId } from "./Identifiers.ts"
 import { LaneReport } from "./LaneReport.ts"
 import {
@@ -28,6 +29,15 @@ const submit = Rpc.make("submit", {
   payload: SubmitFields,
   success: Receipt,
   error: SubmitErrors,
+}).pipe(admits("Principal"))
+
+/** All that an abort can answer besides its reply. */
+export const AbortErrors = Schema.Union([...CommonErrors, ...AbortRefusal.members, StorageFull])
+
+const abort = Rpc.make("abort", {
+  payload: AbortFields,
+  success: AbortReply,
+  error: AbortErrors,
 }).pipe(admits("Principal"))
 
 /** A hint from a thread: guarded by its revision, not enrolled, may be lost. */
@@ -131,6 +141,7 @@ const listThreads = Rpc.make("listThreads", {
 
 export class OwnerRpc extends RpcGroup.make(
   submit,
+  abort,
   report,
   wake,
   reconcile,

@@ -8,6 +8,7 @@
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
+import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
 import {
   AdmissionLimitExceeded,
@@ -105,6 +106,22 @@ const admit = Rpc.make("admit", {
   error: Common,
 }).pipe(admits("Owner"))
 
+/**
+ * Ends a submission: what does not run settles in this block, what runs is told once the intent is
+ * durable.
+ */
+const requestAbort = Rpc.make("requestAbort", {
+  payload: {
+    ...AbortFields,
+    /** Who called, as the edge verified it. Not compared: the content of the command is its words. */
+    principal: Principal,
+    generation: Generation,
+    now: Millis,
+  },
+  success: threadReply(AbortReply, AbortRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
 /** One bounded local read. With `fence` it is a fenced visit: the thread stores it, a mutation. */
 const inspect = Rpc.make("inspect", {
   payload: { ...Address, now: Millis, fence: Schema.optionalKey(Generation) },
@@ -177,6 +194,7 @@ const readState = Rpc.make("readState", {
 
 export class ThreadRpc extends RpcGroup.make(
   admit,
+  requestAbort,
   inspect,
   recover,
   processHead,

@@ -1,4 +1,5 @@
 /** The contracts: everything another Worker, the SDK or a test needs to speak with Heddle. */
+export * from "./Abort.ts"
 export * from "./Authorization.ts"
 export * from "./Errors.ts"
 export * from "./HeddleRpc.ts"

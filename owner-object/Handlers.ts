@@ -11,6 +11,7 @@ import { CurrentCaller } from "../contracts/Authorization.ts"
 import { IdentityMismatch, OperationDenied } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { abort } from "./Abort.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
 import * as Hints from "./Hints.ts"
 import type { Life } from "./Life.ts"
@@ -79,6 +80,10 @@ export const handlersLayer = (owner: Owner) =>
         Effect.flatMap(principalOf("submit"), (principal) =>
           submit(owner, life, payload, principal),
         ),
+      ),
+    abort: (payload) =>
+      mutation(owner, payload, (life) =>
+        Effect.flatMap(principalOf("abort"), (principal) => abort(owner, life, payload, principal)),
       ),
     report: (payload) =>
       mutation(owner, payload, (life) =>

@@ -2,10 +2,8 @@
  * Admission: one block that accepts an input or says why not.
  *
  * - A1 A receipt exists only for what this block has committed.
- * - A2 A generation at or below the fence, or one that was refused before, is refused whatever comes.
- * - A3 The same key with the same content is answered with the first receipt, whatever the limits.
- * - A4 A refusal that could turn out otherwise later is remembered, so that a replay of the call by
- *   the platform cannot land behind the owner's back.
+ * - A2 The same key with the same content is answered with the first receipt, whatever the limits.
+ * - A3 A refusal that could turn out otherwise later is remembered.
  */
 import { Result } from "effect"
 import { canonicalJson, type CanonicalText } from "../contracts/CanonicalJson.ts"
@@ -15,7 +13,6 @@ import {
   IdempotencyConflict,
   InvalidInput,
   StorageFull,
-  Unavailable,
 } from "../contracts/Errors.ts"
 import type {
   AgentId,
@@ -28,7 +25,8 @@ import type {
 import type { Receipt } from "../contracts/Submission.ts"
 import type { AdmissionRefusal } from "../contracts/ThreadRpc.ts"
 import { sha256 } from "../platform/Digest.ts"
-import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
+import { type Block, patchHeader, transactFirst } from "./Block.ts"
+import { fenced, remember } from "./Fence.ts"
 import { nonterminalOf } from "./Header.ts"
 import { findKey, submissionIdOf } from "./Ledger.ts"
 import { hardCapBytes } from "./SizeLimit.ts"
@@ -71,19 +69,6 @@ const contentOf = (
     }),
     (canonical) => ({ canonical, digest: sha256(admission.agent, "\n", canonical.text) }),
   )
-
-const fenced = (block: Block, admission: Admission): Unavailable | undefined => {
-  const { fence, refused } = block.header
-  const late =
-    (fence !== null && admission.generation <= fence) || refused.includes(admission.generation) // A2
-  return late
-    ? new Unavailable({
-        retryable: true,
-        overloaded: false,
-        reason: "The call is older than the thread's fence",
-      })
-    : undefined
-}
 
 /** The first receipt of this key, or the conflict; none when the key is new. */
 const known = (
@@ -135,11 +120,6 @@ const limited = (
   return undefined
 }
 
-const remember = (block: Block, generation: Generation): void => {
-  const refused = [...block.header.refused, generation] // A4
-  patchHeader(block, { refused: refused.slice(-block.thread.limits.refusedGenerations) })
-}
-
 const insert = (block: Block, admission: Admission, content: Content): Receipt => {
   const sequence = block.header.lastSequence + 1
   const id = submissionIdOf(block.thread.host.uuid(), sequence)
@@ -176,14 +156,14 @@ const admitIn = (
   admission: Admission,
   content: Content,
 ): Result.Result<Receipt, AdmissionRefusal> => {
-  const late = fenced(block, admission)
+  const late = fenced(block, admission.generation)
   if (late !== undefined) return Result.fail(late)
   const first = known(block, admission, content)
   if (first instanceof IdempotencyConflict) return Result.fail(first)
-  if (first !== undefined) return Result.succeed(first) // A3
+  if (first !== undefined) return Result.succeed(first) // A2
   const refusal = limited(block, admission, content)
   if (refusal === undefined) return Result.succeed(insert(block, admission, content))
-  remember(block, admission.generation)
+  remember(block, admission.generation) // A3
   return Result.fail(refusal)
 }
 
@@ -201,15 +181,3 @@ export const admit = (
 }
 
 const isText = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
-
-/** A fenced visit: from now on mutations of this generation, or an older one, are refused. */
-export const fence = (
-  thread: Thread,
-  visit: Pick<Admission, "ownerId" | "threadId" | "generation">,
-): void =>
-  transactFirst(thread, visit, (block) => {
-    const { fence: old } = block.header
-    if (old !== null && old >= visit.generation) return // A2
-    patchHeader(block, { fence: visit.generation })
-    touch(block)
-  })

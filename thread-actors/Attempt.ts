@@ -9,6 +9,7 @@
  *   an attempt without a result.
  * - M4 The block that settles a head claims the next one only while a call waits and its slice lasts.
  * - M5 Whatever happens, the attempt stops being the live one, and those who wait are told.
+ * - M6 No handler starts, or goes on untold, under an abort that came before its start.
  */
 import { Deferred, Effect, Option } from "effect"
 import { bracket } from "../platform/Failpoint.ts"
@@ -20,6 +21,7 @@ import { runHandler } from "./Handler.ts"
 import {
   type AttemptEnd,
   type Claimed,
+  interrupt,
   type LiveAttempt,
   makeLiveAttempt,
   type Verdict,
@@ -46,9 +48,10 @@ const verdictOf = (thread: Thread, live: LiveAttempt): Effect.Effect<Verdict> =>
     const agent = thread.options.agents.get(live.row.agent)
     if (agent === undefined) return { _tag: "Mismatch", name: live.row.agent }
     yield* runHandler({ thread, live }, agent)
+    if (live.aborting) interrupt(live) // M6
     const left = live.claimedAt + thread.limits.attemptCeilingMillis - clockOf(thread)
     const verdict = yield* within(live.verdict, Math.max(0, left))
-    return Option.getOrElse(verdict, (): Verdict => ({ _tag: "WithoutResult" })) // M2
+    return Option.getOrElse(verdict, (): Verdict => ({ _tag: "OutOfTime" })) // M2
   })
 
 interface Ending {
@@ -101,14 +104,6 @@ const otherwise = <A>(effect: Effect.Effect<A>, value: A): Effect.Effect<A> =>
   Effect.catchCause(effect, (cause) =>
     Effect.as(logCause("An attempt was ended by a mistake of ours", cause), value),
   )
-
-const interrupt = ({ handler }: LiveAttempt): void => {
-  try {
-    handler?.interruptUnsafe()
-  } catch {
-    // Its finalizers are agent code, and run here; nobody waits for them. // M5
-  }
-}
 
 const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>
   Effect.gen(function* () {

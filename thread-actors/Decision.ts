@@ -21,15 +21,13 @@ export interface Evidence {
 const deferred = (decision: RecoveryDecision): Decided => ({ decision, disposition: "deferred" })
 
 export const decide = ({ row, live, now }: Evidence): Decided => {
+  if (row.state === "settled") return { decision: "NoAction", disposition: "none" }
+  if (row.state === "running" && isLive(row, live)) return deferred("AwaitAttempt")
+  if (row.state === "joined") return deferred("AwaitHost")
+  if (row.abort !== null) return { decision: "SettleAborted", disposition: "repaired" }
   switch (row.state) {
-    case "settled":
-      return { decision: "NoAction", disposition: "none" }
     case "running":
-      return isLive(row, live)
-        ? deferred("AwaitAttempt")
-        : { decision: "ResumeRun", disposition: "repaired" }
-    case "joined":
-      return deferred("AwaitHost")
+      return { decision: "ResumeRun", disposition: "repaired" }
     case "unknown":
       return { decision: "AwaitResolution", disposition: "unknown" }
     case "suspended":

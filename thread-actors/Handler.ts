@@ -5,6 +5,7 @@
  * - G2 Agent code starts in a turn of its own, never on our stack, and what it throws past its runtime
  *   reaches none of our fibers.
  * - G3 The verdict is passed before anything is logged.
+ * - G4 Under an abort that is durable before the start, no agent code runs.
  */
 import { Deferred, Effect, Exit, Result, Scheduler } from "effect"
 import type { AgentLive } from "./Agent.ts"
@@ -13,7 +14,7 @@ import type { Running } from "./Fact.ts"
 import { logCause, systemFailure } from "./Failures.ts"
 import { handlerEnd } from "./HandlerEnd.ts"
 import { jsonCoder } from "./JsonCoder.ts"
-import { readInput } from "./Ledger.ts"
+import { readStart } from "./Ledger.ts"
 import { condemn, type Verdict } from "./LiveAttempt.ts"
 import { effectOf, Misuse } from "./Misuse.ts"
 import { makeRun } from "./Run.ts"
@@ -26,9 +27,11 @@ type Input =
 const ended = (verdict: Verdict): Input => ({ _tag: "Verdict", verdict })
 
 const inputOf = ({ thread, live }: Running, agent: AgentLive<never>["agent"]): Input => {
-  const text = attempt(() => readInput(thread.host.storage.sql, live.sequence))
-  if (text._tag === "Threw") return ended(verdictOfThrown(text.error))
-  const json = attempt((): unknown => JSON.parse(text.value))
+  const start = attempt(() => readStart(thread.host.storage.sql, live.sequence))
+  if (start._tag === "Threw") return ended(verdictOfThrown(start.error))
+  const { abort, input: text } = start.value
+  if (abort !== null) return ended({ _tag: "WithoutResult" }) // G4
+  const json = attempt((): unknown => JSON.parse(text))
   if (json._tag === "Threw") return ended({ _tag: "Unreadable", what: "submissions" })
   const input = jsonCoder(agent.input).decode(json.value)
   return Result.isSuccess(input)

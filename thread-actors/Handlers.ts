@@ -18,9 +18,11 @@ import {
 import type { Generation, SubmissionId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
-import { type Admission, admit, fence } from "./Admission.ts"
+import { type AbortCommand, requestAbort } from "./Abort.ts"
+import { type Admission, admit } from "./Admission.ts"
 import { awaitSettlement } from "./AwaitSettlement.ts"
 import { durable, reading, type ReadFailure } from "./Durable.ts"
+import { fence } from "./Fence.ts"
 import { checkQuery, readPage } from "./History.ts"
 import { readReport } from "./LaneReport.ts"
 import { observe } from "./Observe.ts"
@@ -109,6 +111,20 @@ const admitCall = (thread: Thread, call: Admission) =>
       ),
   )
 
+const abortCall = (thread: Thread, call: AbortCommand) =>
+  Effect.matchEffect(requestAbort(thread, call), {
+    onSuccess: (answer) =>
+      withReport(
+        thread,
+        call,
+        Result.isSuccess(answer) ? success(answer.success) : failure(answer.failure), // B3
+      ),
+    onFailure: (error) =>
+      error._tag === "ThreadUnreadable"
+        ? withReport<never, ThreadUnreadable>(thread, call, failure(error)) // B3
+        : Effect.fail(error),
+  })
+
 /** A look; with a fence it is a mutation, also of an untouched object. */
 const inspectCall = (
   thread: Thread,
@@ -147,6 +163,7 @@ export const handlers = (thread: Thread) =>
   ThreadRpc.toLayer(
     ThreadRpc.of({
       admit: (call) => entered(thread, call, admitCall(thread, call as Admission)),
+      requestAbort: (call) => entered(thread, call, abortCall(thread, call)),
       inspect: (call) => entered(thread, call, inspectCall(thread, call)),
       recover: (call) => entered(thread, call, unreadableAsData(thread, call, recover(thread))),
       processHead: (call) =>

@@ -33,14 +33,16 @@ export interface SubmissionRow {
   /** Declared retries as JSON, by step name; the empty name is the run itself. */
   readonly retries: string | null
   readonly dueAt: number | null
+  /** The intent to abort it, as JSON; none unless somebody said so. */
+  readonly abort: string | null
   readonly outcome: string | null
   readonly settledSequence: number | null
   readonly inputBytes: number
 }
 
 const columns = `sequence, id, principal, agent, acceptedAt, notBefore, inputDigest, state, epoch,
-  attempts, ended, vanished, vanishedVersion, retries, dueAt, outcome, settledSequence,
-  inputBytes` // L2
+  attempts, ended, vanished, vanishedVersion, retries, dueAt, abort, outcome,
+  settledSequence, inputBytes` // L2
 
 type Raw = { readonly [K in keyof SubmissionRow]: string | number | null }
 
@@ -83,6 +85,16 @@ export const findKey = (
 export const readInput = (sql: Sql, sequence: number): string =>
   sql.all<{ input: string }>("SELECT input FROM submissions WHERE sequence = ?", sequence)[0]
     ?.input ?? ""
+
+/** What an attempt starts from: the input, and the abort that came between its claim and its start. */
+export const readStart = (
+  sql: Sql,
+  sequence: number,
+): { readonly input: string; readonly abort: string | null } =>
+  sql.all<{ input: string; abort: string | null }>(
+    "SELECT input, abort FROM submissions WHERE sequence = ?",
+    sequence,
+  )[0] ?? { input: "", abort: null }
 
 /**
  * The first ready submission of the queue proper: those without a time of their own. A state that
@@ -162,4 +174,43 @@ export const retriesOf = (row: SubmissionRow): Map<string, StoredRetry> => {
   } catch {
     throw new Unreadable("submissions") // L3
   }
+}
+
+/** An abort as it was asked for. */
+export interface AbortIntent {
+  readonly author: string
+  readonly reason: string
+  /** Who called. */
+  readonly principal: Principal
+}
+
+/** The intent in a row. */
+export const abortOf = (row: Pick<SubmissionRow, "abort">): AbortIntent | undefined => {
+  if (row.abort === null) return undefined
+  try {
+    const { author, principal, reason } = JSON.parse(row.abort) as Record<string, unknown>
+    if ([author, principal, reason].every((part) => typeof part === "string"))
+      return { author, principal, reason } as AbortIntent
+  } catch {
+    // Told below like any other text that means nothing.
+  }
+  throw new Unreadable("submissions") // L3
+}
+
+/** Writes the intent into its row. */
+export const writeAbort = (sql: Sql, sequence: number, intent: AbortIntent): void => {
+  const { author, principal, reason } = intent
+  const text = JSON.stringify({ author, principal, reason })
+  sql.run("UPDATE submissions SET abort = ? WHERE sequence = ?", text, sequence)
+}
+
+/** The submission that took this one. A joined row names it. */
+export const readHost = (sql: Sql, row: SubmissionRow): SubmissionId => {
+  const [host] = sql.all<{ id: SubmissionId }>(
+    `SELECT id FROM submissions
+     WHERE sequence = (SELECT host FROM submissions WHERE sequence = ?)`,
+    row.sequence,
+  )
+  if (host === undefined) throw new Unreadable("submissions") // L3
+  return host.id
 }

@@ -3,6 +3,7 @@
  *
  * - V1 The first verdict decides; whatever comes later is not looked at.
  * - V2 A live attempt is a cache of its row: every write checks the row's epoch.
+ * - V3 What agent code throws while it is interrupted reaches nobody.
  */
 import { Deferred, Effect, type Fiber } from "effect"
 import type { AttemptId } from "../contracts/Identifiers.ts"
@@ -23,8 +24,10 @@ export type Verdict =
       readonly _tag: "Retrying"
       readonly pending: ReadonlyMap<string, StoredRetry>
     }
-  /** It ended without a result: its time was up, its code interrupted itself, or we made a mistake. */
+  /** It ended without a result: its code was interrupted, or we made a mistake. */
   | { readonly _tag: "WithoutResult" }
+  /** Its ceiling, or the grace of an abort, was over while its handler still ran. */
+  | { readonly _tag: "OutOfTime" }
   /** A name means something else in this code. */
   | { readonly _tag: "Mismatch"; readonly name: string }
   /** A stored record does not decode. */
@@ -66,6 +69,8 @@ export interface LiveAttempt extends Claimed {
   /** A result was recorded by this attempt. */
   progressed: boolean
   ended: boolean
+  /** An abort has told it to end. */
+  aborting: boolean
   /** While agent code computes a new state: whether it has called the run meanwhile. */
   changing: { entered: boolean } | undefined
   /** A call left while it ran, and counts on being told of its end. */
@@ -95,6 +100,7 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   bytes: claimed.size.bytes,
   progressed: false,
   ended: false,
+  aborting: false,
   changing: undefined,
   outlived: false,
   bodies: 0,
@@ -108,6 +114,15 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
 /** Passes the verdict; only the first counts. */
 export const condemn = (live: LiveAttempt, verdict: Verdict): void => {
   Deferred.doneUnsafe(live.verdict, Effect.succeed(verdict)) // V1
+}
+
+/** Interrupts its handler, if it has one by now. */
+export const interrupt = ({ handler }: LiveAttempt): void => {
+  try {
+    handler?.interruptUnsafe()
+  } catch {
+    // Its finalizers are agent code, and run here; nobody waits for them. // V3
+  }
 }
 
 /** Counts the end of a body. */

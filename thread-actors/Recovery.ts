@@ -15,9 +15,27 @@ import { decide } from "./Decision.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { systemFailure } from "./Failures.ts"
 import { append, progressed } from "./Journal.ts"
-import { nonterminalRows, retriesOf, type SubmissionRow } from "./Ledger.ts"
-import { release, settle } from "./Settle.ts"
+import { abortOf, nonterminalRows, retriesOf, type SubmissionRow } from "./Ledger.ts"
+import { abortedBy, release, settle } from "./Settle.ts"
 import type { Thread } from "./Thread.ts"
+
+/** Records that the attempt was lost with its object. */
+const interrupted = (block: Block, row: SubmissionRow, vanished: number): void => {
+  append(block, {
+    submission: row.sequence,
+    kind: "AttemptInterrupted",
+    epoch: row.epoch,
+    payload: JSON.stringify({ attempts: row.attempts, vanished }),
+  })
+}
+
+/** Settles what was to be aborted when its attempt was lost. No handler is left to be fenced off. */
+const settleAborted = (block: Block, row: SubmissionRow): void => {
+  const intent = abortOf(row)
+  if (intent === undefined) return
+  if (row.state === "running") interrupted(block, row, row.vanished)
+  settle(block, row, abortedBy(intent, false))
+}
 
 /** Takes a run whose attempt was lost back to ready, or settles it when too many were. */
 const resume = (block: Block, row: SubmissionRow): void => {
@@ -25,12 +43,7 @@ const resume = (block: Block, row: SubmissionRow): void => {
   const result = progressed(block.sql, row.sequence, row.epoch)
   const vanished = result ? 1 : row.vanished // K3
   const retries = retriesOf(row)
-  append(block, {
-    submission: row.sequence,
-    kind: "AttemptInterrupted",
-    epoch: row.epoch,
-    payload: JSON.stringify({ attempts: row.attempts, vanished }),
-  })
+  interrupted(block, row, vanished)
   if (vanished >= limits.attemptsLost && row.vanishedVersion === options.codeVersion)
     // K3
     return settle(block, row, {
@@ -53,6 +66,7 @@ const recoverIn = (block: Block): ReadonlyArray<RecoveryReport> =>
   nonterminalRows(block.sql, block.header.tail).map((row) => {
     const decided = decide({ row, live: block.thread.live, now: block.now })
     if (decided.decision === "ResumeRun") resume(block, row) // K2
+    if (decided.decision === "SettleAborted") settleAborted(block, row) // K2
     return { submissionId: row.id, ...decided }
   })
 

@@ -7,12 +7,21 @@
  * - D3 Attempts that end without a new result, and attempts that vanish, are counted apart; a result
  *   starts both counts anew. What ends for a declared retry, a yield or a wait is not counted.
  * - D4 A run whose attempt ended without a result rests, longer each time: no run is a hot loop.
+ * - D5 Where an abort was asked for, the block that ends an attempt settles `aborted`, whatever the
+ *   attempt came to.
  */
 import { delayMillis } from "../contracts/Backoff.ts"
-import type { Failure } from "../contracts/Settlement.ts"
-import { type Block, touch } from "./Block.ts"
+import type { Abort, Failure } from "../contracts/Settlement.ts"
+import { type Block, patchHeader, touch } from "./Block.ts"
 import { append } from "./Journal.ts"
-import { floorAfter, type StoredRetry, type SubmissionRow, undefer } from "./Ledger.ts"
+import {
+  type AbortIntent,
+  abortOf,
+  floorAfter,
+  type StoredRetry,
+  type SubmissionRow,
+  undefer,
+} from "./Ledger.ts"
 import type { AttemptEnd, LiveAttempt, Verdict } from "./LiveAttempt.ts"
 import { canonicalFailure, systemFailure } from "./Failures.ts"
 
@@ -20,12 +29,26 @@ import { canonicalFailure, systemFailure } from "./Failures.ts"
 export type SettlementContent =
   | { readonly outcome: "completed"; readonly output: string }
   | { readonly outcome: "failed"; readonly failure: Failure }
+  | { readonly outcome: "aborted"; readonly abort: Abort }
+
+/** The end that an intent brings. `forced`: its handler had to be fenced off. */
+export const abortedBy = ({ author, reason }: AbortIntent, forced: boolean): SettlementContent => ({
+  outcome: "aborted",
+  abort: { author, reason, forced },
+})
 
 const settlementText = (row: SubmissionRow, content: SettlementContent): string => {
-  const failure =
-    content.outcome === "failed" ? `,"failure":${canonicalFailure(content.failure)}` : ""
-  const output = content.outcome === "completed" ? `,"output":${content.output}` : ""
-  return `{"attempts":${row.attempts}${failure},"outcome":"${content.outcome}"${output}}`
+  const attempts = `"attempts":${row.attempts}`
+  switch (content.outcome) {
+    case "completed":
+      return `{${attempts},"outcome":"completed","output":${content.output}}`
+    case "failed":
+      return `{${attempts},"failure":${canonicalFailure(content.failure)},"outcome":"failed"}`
+    case "aborted": {
+      const { author, forced, reason } = content.abort
+      return `{"abort":${JSON.stringify({ author, forced, reason })},${attempts},"outcome":"aborted"}`
+    }
+  }
 }
 
 /** The floor once this submission has settled; what cannot be below it is not looked at. */
@@ -62,6 +85,7 @@ export const settle = (block: Block, row: SubmissionRow, content: SettlementCont
     },
   )
   if (tail.open !== row.sequence) undefer(block.sql, row)
+  if (row.state === "unknown") patchHeader(block, { parked: block.header.parked - 1 })
   block.settled.push(row.sequence)
 }
 
@@ -91,14 +115,17 @@ export const release = (block: Block, row: SubmissionRow, change: Release): void
   touch(block)
 }
 
-/** Whether the row is still in the attempt's hands. */
-export const holds = (block: Block, live: LiveAttempt): boolean => {
-  const [row] = block.sql.all<{ epoch: number; state: string }>(
-    "SELECT epoch, state FROM submissions WHERE sequence = ?",
+/** The row while it is in the attempt's hands. */
+const held = (block: Block, live: LiveAttempt): Pick<SubmissionRow, "abort"> | undefined => {
+  const [row] = block.sql.all<{ epoch: number; state: string; abort: string | null }>(
+    "SELECT epoch, state, abort FROM submissions WHERE sequence = ?",
     live.sequence,
   )
-  return row?.epoch === live.epoch && row.state === "running"
+  return row?.epoch === live.epoch && row.state === "running" ? row : undefined
 }
+
+/** Whether the row is still in the attempt's hands. */
+export const holds = (block: Block, live: LiveAttempt): boolean => held(block, live) !== undefined
 
 const settled = (block: Block, live: LiveAttempt, content: SettlementContent): AttemptEnd => {
   settle(block, live.row, content)
@@ -134,12 +161,17 @@ const withoutResult = (block: Block, live: LiveAttempt): AttemptEnd => {
 /** Ends an attempt in this block, as the verdict says. */
 export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): AttemptEnd => {
   const submissionId = live.row.id
-  if (!holds(block, live)) return { _tag: "Gone" } // D1
+  const row = held(block, live)
+  if (row === undefined) return { _tag: "Gone" } // D1
+  const intent = abortOf(row)
+  if (intent !== undefined)
+    return settled(block, live, abortedBy(intent, verdict._tag === "OutOfTime")) // D5
   switch (verdict._tag) {
     case "Completed":
       return settled(block, live, { outcome: "completed", output: verdict.output })
     case "Failed":
       return settled(block, live, { outcome: "failed", failure: verdict.failure })
+    case "OutOfTime":
     case "WithoutResult":
       return withoutResult(block, live)
     case "Yielded":

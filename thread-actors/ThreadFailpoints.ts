@@ -7,6 +7,7 @@ export const threadFailpoints = [
   "state",
   "progress",
   "settle",
+  "abort",
   "recover",
   "fence",
   "report",

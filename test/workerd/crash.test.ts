@@ -5,6 +5,7 @@
 import { evictDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { ThreadId } from "../../contracts/Identifiers.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
 import { ownerFailpoints } from "../../owner-object/Owner.ts"
 import { threadFailpoints } from "../../thread-actors/ThreadFailpoints.ts"
@@ -90,7 +91,37 @@ const goneAgent: Story = {
   }),
 }
 
+/** The run goes on for ever, until its caller aborts it: as often as it is told to try again. */
+const abortedRun: Story = {
+  threadDies: true,
+  tell: Effect.fnUntraced(function* (loom) {
+    const receipt = yield* loom.accepted({ key, agent: "hang", input: null })
+    yield* loom.until("it runs", () => starts(loom, "hang") > 0)
+    const { ownerId, submissionId } = receipt
+    const abort = loom.client.rpc.abort({
+      ownerId,
+      threadId: ThreadId.make("a"),
+      submissionId,
+      author: "ann",
+      reason: "it never ends",
+    })
+    yield* Effect.retry(abort, {
+      while: (error) => error._tag === "Unavailable" && error.retryable,
+      times: 5,
+    })
+    return receipt
+  }),
+}
+
+/** What the retry of the submit says. */
+const submitted = (story: Story) => {
+  if (story === goneAgent) return { key, agent: "guest", input: null }
+  if (story === abortedRun) return { key, agent: "hang", input: null }
+  return { key, input: story === longRun ? { value: 1, gate: "way" } : { value: 1 } }
+}
+
 const stories: Record<string, Story> = {
+  "thread abort": abortedRun,
   "thread recover": lostRun,
   "owner recover": lostRun,
   "owner fault": lostRecovery,
@@ -107,7 +138,7 @@ const journalOf = Effect.fnUntraced(function* (story: Story) {
   const known = undisturbed.get(story)
   if (known !== undefined) return known
   const loom = yield* openLoom("quick")
-  const calm = story === goneAgent || story === longRun ? story : plain
+  const calm = [goneAgent, longRun, abortedRun].includes(story) ? story : plain
   yield* loom.settled(yield* calm.tell(loom))
   const journal = normalised(yield* loom.history())
   undisturbed.set(story, journal)
@@ -116,13 +147,10 @@ const journalOf = Effect.fnUntraced(function* (story: Story) {
 
 const expectOnce = Effect.fnUntraced(function* (loom: Loom, story: Story, receipt: Receipt) {
   const settlement = yield* loom.settled(receipt)
-  expect(settlement).toMatchObject({ outcome: "completed", sequence: 1 })
+  const outcome = story === abortedRun ? "aborted" : "completed"
+  expect(settlement).toMatchObject({ outcome, sequence: 1 })
   yield* loom.quiet
-  const again = yield* loom.accepted(
-    story === goneAgent
-      ? { key, agent: "guest", input: null }
-      : { key, input: story === longRun ? { value: 1, gate: "way" } : { value: 1 } },
-  )
+  const again = yield* loom.accepted(submitted(story))
   expect(again).toEqual({ ...receipt, duplicate: true })
   yield* loom.quiet
   const records = yield* loom.history()
@@ -148,7 +176,7 @@ describe("a crash", () => {
           const receipt = yield* story.tell(loom)
           yield* loom.until("the object died", () => death.reached)
           yield* expectOnce(loom, story, receipt)
-          if (story === goneAgent) return
+          if (story === goneAgent || story === abortedRun) return
           // A body runs again only if the object that ran it was lost.
           const lost = kind === "thread" || story.threadDies === true
           for (const step of ["first", "second"]) {

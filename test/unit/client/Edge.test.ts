@@ -55,6 +55,10 @@ const names = { owner: ownerId, thread: `${ownerId}/${threadId}`, registry: "reg
 /** Every operation, and the object it is meant for. */
 const operations = {
   submit: { object: "owner", payload: submission },
+  abort: {
+    object: "owner",
+    payload: { ...lanePlace, submissionId, author: "ann", reason: "sent twice" },
+  },
   wake: { object: "owner", payload: lanePlace },
   watch: { object: "owner", payload: { ownerId } },
   reconcile: { object: "owner", payload: { ownerId, threadIds: [threadId] } },
@@ -191,6 +195,7 @@ describe("the edge", () => {
       const { edge, objects } = yield* makeWorld()
       for (const tag of [
         "admit",
+        "requestAbort",
         "inspect",
         "recover",
         "processHead",

@@ -124,6 +124,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
   }
   const ownerHandlers = OwnerRpc.toLayer({
     submit: on("owner", "submit", answers.submit ?? (() => Effect.succeed(receipt))),
+    abort: on("owner", "abort", () => Effect.succeed({ _tag: "Aborting" as const })),
     report: on("owner", "report", () => unused),
     wake: on("owner", "wake", () => Effect.succeed(lane)),
     laneStatus: on("owner", "laneStatus", () => answers.laneStatus ?? Effect.succeed(lane)),
@@ -155,6 +156,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
   })
   const threadHandlers = ThreadRpc.toLayer({
     admit: on("thread", "admit", () => unused),
+    requestAbort: on("thread", "requestAbort", () => unused),
     inspect: on("thread", "inspect", () => unused),
     recover: on("thread", "recover", () => unused),
     processHead: on("thread", "processHead", () => unused),

@@ -1,7 +1,13 @@
 /** A thread that keeps its truth in memory and does on each turn what a test says. */
 import { Context, Effect, Layer, Scope } from "effect"
 import { callerMiddlewareLayer } from "../../../contracts/Authorization.ts"
-import { AgentNotRegistered, ThreadUnreadable, Unavailable } from "../../../contracts/Errors.ts"
+import type { AbortReply } from "../../../contracts/Abort.ts"
+import {
+  AgentNotRegistered,
+  SubmissionNotFound,
+  ThreadUnreadable,
+  Unavailable,
+} from "../../../contracts/Errors.ts"
 import type { Generation } from "../../../contracts/Identifiers.ts"
 import {
   type AgentId,
@@ -34,6 +40,7 @@ interface Reply<A> {
 
 let ids = 0
 
+const fenced = new Unavailable({ retryable: true, overloaded: false, reason: "fenced" })
 const gone = new Unavailable({ retryable: true, overloaded: false, reason: "gone" })
 
 export class FakeThread {
@@ -50,6 +57,8 @@ export class FakeThread {
   turns = 0
   visits = 0
   recoveries = 0
+  /** The commands to abort that came this far, with who called. */
+  readonly aborts: Array<{ readonly principal: string; readonly generation: Generation }> = []
   suspects: Array<boolean> = []
   onTurn: (thread: FakeThread) => void = () => undefined
   readonly #queue: Array<Held> = []
@@ -119,7 +128,7 @@ export class FakeThread {
   }): Receipt | Unavailable | AgentNotRegistered {
     if (this.refuses) return new AgentNotRegistered({ agent: payload.agent })
     if (this.fence !== undefined && payload.generation <= this.fence) {
-      return new Unavailable({ retryable: true, overloaded: false, reason: "fenced" })
+      return fenced
     }
     const known = this.#keys.get(payload.idempotencyKey)
     if (known !== undefined) return { ...known, duplicate: true }
@@ -136,6 +145,28 @@ export class FakeThread {
     this.#keys.set(payload.idempotencyKey, receipt)
     this.#queue.push({ receipt, key: payload.idempotencyKey, agent: payload.agent })
     return receipt
+  }
+
+  #abort(payload: {
+    readonly submissionId: SubmissionId
+    readonly author: string
+    readonly reason: string
+    readonly principal: string
+    readonly generation: Generation
+  }): AbortReply | Unavailable | SubmissionNotFound {
+    const { author, generation, principal, reason, submissionId } = payload
+    this.aborts.push({ principal, generation })
+    if (this.fence !== undefined && generation <= this.fence) return fenced
+    const index = this.#queue.findIndex(({ receipt }) => receipt.submissionId === submissionId)
+    const held = this.#queue[index]
+    if (held === undefined) return new SubmissionNotFound({ submissionId })
+    if (this.#running && index === 0) return { _tag: "Aborting" }
+    this.#queue.splice(index, 1)
+    this.#revision += 1
+    const { sequence } = held.receipt
+    const abort = { author, reason, forced: false }
+    const settlement = { submissionId, sequence, outcome: "aborted", abort } as const
+    return { _tag: "Settled", settlement: { ...settlement, settledAt: 0, attempts: 0 } }
   }
 
   #process(maxHeads: number): ReadonlyArray<HeadAnswer> {
@@ -186,6 +217,13 @@ export class FakeThread {
           return "_tag" in receipt
             ? { report: this.report(), result: { _tag: "Failure" as const, error: receipt } }
             : success(receipt)
+        }),
+      requestAbort: (payload) =>
+        Effect.sync(() => {
+          const reply = this.#abort(payload)
+          return reply._tag === "Settled" || reply._tag === "Aborting"
+            ? success(reply)
+            : { report: this.report(), result: { _tag: "Failure" as const, error: reply } }
         }),
       inspect: ({ fence }) =>
         Effect.sync(() => {

@@ -33,10 +33,21 @@ const Chameleon = Agent.make("chameleon", {
   }),
 )
 
+/** Aborts some submission, whatever its state: also one that has settled. */
+const abortAny = async (world: World, pick: (below: number) => number): Promise<void> => {
+  const admitted = world.storage.sql.all<{ name: string }>(
+    "SELECT name FROM sqlite_schema WHERE name = 'submissions'",
+  ).length
+  const rows =
+    admitted === 0 ? [] : world.storage.sql.all<{ id: string }>("SELECT id FROM submissions")
+  const row = rows[pick(rows.length)]
+  if (row !== undefined) await go(world.abort(row.id as never))
+}
+
 const inputs = ["ok", "steps", "dies", "fades", "hangs"]
 
 const act = async (world: World, pick: (below: number) => number): Promise<void> => {
-  switch (pick(8)) {
+  switch (pick(9)) {
     case 0:
     case 1:
       await go(world.admit("chameleon", inputs[pick(inputs.length)] ?? "ok"))
@@ -55,6 +66,9 @@ const act = async (world: World, pick: (below: number) => number): Promise<void>
       return
     case 6:
       await go(world.recover())
+      return
+    case 7:
+      await abortAny(world, pick)
       return
     default:
       await go(world.process({ attentionMillis: 2, maxHeads: 1 + pick(3) }))
@@ -138,6 +152,7 @@ const row = (change: Partial<SubmissionRow>): SubmissionRow => ({
   vanishedVersion: null,
   retries: null,
   dueAt: null,
+  abort: null,
   outcome: null,
   settledSequence: null,
   ...change,
@@ -166,6 +181,12 @@ describe("the recovery decision", () => {
     [row({ state: "running" }), undefined, "ResumeRun", "repaired"],
     [row({ state: "running", epoch: 2 }), live, "ResumeRun", "repaired"],
     [row({ state: "running", sequence: 2 }), live, "ResumeRun", "repaired"],
+    [row({ state: "settled", abort: "x" }), undefined, "NoAction", "none"],
+    [row({ state: "running", abort: "x" }), live, "AwaitAttempt", "deferred"],
+    [row({ state: "running", abort: "x" }), undefined, "SettleAborted", "repaired"],
+    [row({ state: "running", abort: "x", epoch: 2 }), live, "SettleAborted", "repaired"],
+    [row({ state: "joined", abort: "x" }), undefined, "AwaitHost", "deferred"],
+    [row({ abort: "x" }), undefined, "SettleAborted", "repaired"],
     [row({ state: "joined" }), undefined, "AwaitHost", "deferred"],
     [row({ state: "unknown" }), undefined, "AwaitResolution", "unknown"],
     [row({ state: "suspended" }), undefined, "AwaitSignal", "deferred"],

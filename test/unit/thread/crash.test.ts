@@ -60,6 +60,7 @@ describe("a crash", () => {
     }
     if (point.startsWith("report")) return crashInReport(point)
     if (point.startsWith("recover")) return crashInRecovery(point)
+    if (point.startsWith("abort")) return crashInAbort(point)
     void script().catch(() => undefined)
     await world.stopped()
     world.crash()
@@ -93,6 +94,35 @@ describe("a crash", () => {
     const { records } = await go(world.history())
     expect(records.map(({ kind }) => kind)).toEqual([
       "InputApplied",
+      "AttemptInterrupted",
+      "Settled",
+    ])
+  }
+
+  const crashInAbort = async (point: string) => {
+    const hangs = Agent.make("hangs", { input: Schema.String, output: Schema.String }).handler(
+      () => Effect.never,
+    )
+    const world = makeWorld({ agents: [hangs, Worker([])], stopAt: point })
+    const first = await accepted(world.admit("hangs", "a"))
+    const second = await accepted(world.admit("worker", "b"))
+    await go(world.process({ attentionMillis: 5 }))
+    void go(world.abort(first.submissionId))
+    await world.stopped()
+    world.crash()
+    await go(world.abort(first.submissionId))
+    await drain(world)
+    expect(await go(world.status(first.submissionId))).toMatchObject({
+      attempts: 1,
+      settlement: { outcome: "aborted", abort: { forced: false } },
+    })
+    expect(await go(world.status(second.submissionId))).toMatchObject({
+      settlement: { output: "b! 1" },
+    })
+    const { records } = await go(world.history())
+    expect(records.map(({ kind }) => kind).slice(0, 4)).toEqual([
+      "InputApplied",
+      "AbortRequested",
       "AttemptInterrupted",
       "Settled",
     ])

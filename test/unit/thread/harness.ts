@@ -201,6 +201,25 @@ export const makeWorld = (initial: WorldOptions = {}) => {
         suspect: false,
         ...extra,
       }),
+    abort: (
+      submissionId: SubmissionId,
+      extra: Partial<{
+        author: string
+        reason: string
+        principal: string
+        generation: Generation
+      }> = {},
+    ) =>
+      asOwner.requestAbort({
+        ...address,
+        submissionId,
+        author: "ann",
+        reason: "sent twice",
+        principal: "alice",
+        generation: generation(),
+        now: time.now,
+        ...extra,
+      } as never),
     recover: () => asOwner.recover({ ...address, now: time.now }),
     inspect: (fence?: Generation) =>
       asOwner.inspect({ ...address, now: time.now, ...(fence === undefined ? {} : { fence }) }),

@@ -1,0 +1,43 @@
+/**
+ * The fence: which mutations of its owner a thread still takes.
+ *
+ * - F1 A generation at or below the fence, or one that was refused before, is refused whatever comes.
+ * - F2 A refused generation is kept, so that a replay of the call by the platform cannot land behind the
+ *   owner's back.
+ */
+import { Unavailable } from "../contracts/Errors.ts"
+import type { Generation } from "../contracts/Identifiers.ts"
+import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
+import type { Identity } from "./Identity.ts"
+import type { Thread } from "./Thread.ts"
+
+/** The refusal of a call that comes too late; none if it may go on. */
+export const fenced = (block: Block, generation: Generation): Unavailable | undefined => {
+  const { fence, refused } = block.header
+  const late = (fence !== null && generation <= fence) || refused.includes(generation) // F1
+  return late
+    ? new Unavailable({
+        retryable: true,
+        overloaded: false,
+        reason: "The call is older than the thread's fence",
+      })
+    : undefined
+}
+
+/** Keeps a generation whose call was refused. */
+export const remember = (block: Block, generation: Generation): void => {
+  const refused = [...block.header.refused, generation] // F2
+  patchHeader(block, { refused: refused.slice(-block.thread.limits.refusedGenerations) })
+}
+
+/** A fenced visit: from now on mutations of this generation, or an older one, are refused. */
+export const fence = (
+  thread: Thread,
+  visit: Identity & { readonly generation: Generation },
+): void =>
+  transactFirst(thread, visit, (block) => {
+    const { fence: old } = block.header
+    if (old !== null && old >= visit.generation) return // F1
+    patchHeader(block, { fence: visit.generation })
+    touch(block)
+  })
