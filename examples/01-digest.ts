@@ -24,10 +24,17 @@ export const Digest = Agent.make("digest", {
 
 const keyTermsMax = 12
 
+/**
+ * Objects share a process: what only computes holds up the calls of all the others, and its records are
+ * on disk when it waits for something. So each long step begins with a moment's wait.
+ */
+const letOthersGoOn = Effect.sleep("1 millis")
+
 export const DigestLive = Digest.handler(
   Effect.fn("Digest")(function* (document, run) {
     // Parsed at most once an attempt, and only when a step asks for it.
     const tree = yield* Effect.cached(parse(document))
+    const treeInTurn = Effect.andThen(letOthersGoOn, tree)
 
     const structure = yield* run.step(
       "structure",
@@ -41,18 +48,23 @@ export const DigestLive = Digest.handler(
       links: structure.linkCount,
     })
 
-    const prose = yield* run.step("prose", Measure, Effect.flatMap(tree, requireProse(document)), {
-      error: Schema.Union([NothingToDigest, UnreadableMarkdown]),
-    })
+    const prose = yield* run.step(
+      "prose",
+      Measure,
+      Effect.flatMap(treeInTurn, requireProse(document)),
+      {
+        error: Schema.Union([NothingToDigest, UnreadableMarkdown]),
+      },
+    )
     const keyTerms = yield* run.step(
       "key-terms",
       Schema.Array(KeyTerm),
-      Effect.map(tree, (root) => keyTermsOf(root, keyTermsMax)),
+      Effect.map(treeInTurn, (root) => keyTermsOf(root, keyTermsMax)),
       { error: UnreadableMarkdown },
     )
     yield* run.progress("measured", { words: prose.words, terms: keyTerms.map(({ term }) => term) })
 
-    const sketch = yield* run.step("sketch", Sketch, Effect.map(tree, sketchOf), {
+    const sketch = yield* run.step("sketch", Sketch, Effect.map(treeInTurn, sketchOf), {
       error: UnreadableMarkdown,
     })
     const { revision } = yield* run.state.update("revision", (state) =>

@@ -17,9 +17,18 @@ import { makeDemoClient, demoToken } from "./demo/HttpClient.ts"
 import { Ledger } from "./demo/Ledger.ts"
 import { planOf } from "./demo/Plan.ts"
 import { progressLine, withProgress } from "./demo/Progress.ts"
-import { documentsTable, isRight, summarize, summaryTable, termsTable } from "./demo/Report.ts"
+import {
+  documentsTable,
+  isRight,
+  type Summary,
+  summarize,
+  summaryTable,
+  termsTable,
+} from "./demo/Report.ts"
 import { run } from "./demo/Run.ts"
 import { makeServer } from "./demo/Server.ts"
+import { callersFolder } from "./flags.ts"
+import { stoppedExitCode, stopOnSignals } from "./stopOnSignals.ts"
 import { repositoryRoot } from "./workerBuild.ts"
 
 /** In all, from the first submission to the last page of history. */
@@ -32,6 +41,10 @@ class CallFailed extends Data.TaggedError("CallFailed")<{ readonly failure: Call
 
 const ownerId = OwnerId.make("demo")
 
+// Before there is anything to clean up.
+const stop = new AbortController()
+stopOnSignals(stop)
+
 const output = {
   isTTY: process.stdout.isTTY,
   columns: process.stdout.columns ?? 80,
@@ -43,9 +56,7 @@ const complain = (text: string) => Effect.sync(() => console.error(text))
 
 const chooseDocuments = Effect.fnUntraced(function* (files: ReadonlyArray<string>) {
   if (files.length > 0) {
-    // npm runs scripts in the package's folder; the user named files from another.
-    const from = process.env["INIT_CWD"] ?? process.cwd()
-    return yield* Effect.promise(() => readDocuments(files, from))
+    return yield* Effect.promise(() => readDocuments(files, callersFolder()))
   }
   const chosen = chooseDefault(yield* Effect.promise(() => markdownFilesOf(repositoryRoot)))
   yield* say(`Taking the ${chosen.says}.`)
@@ -56,11 +67,17 @@ const sayLeftOut = Effect.fnUntraced(function* (leftOut: Documents["leftOut"]) {
   for (const { name, reason } of leftOut) yield* complain(`left out: ${name} ${reason}`)
 })
 
+const sayFailed = Effect.fnUntraced(function* ({ failed }: Summary) {
+  for (const { name, revision, failure } of failed.slice(0, findingsShownMax)) {
+    yield* complain(`failed: ${name}, revision ${revision}: ${failure}`)
+  }
+  const more = failed.length - findingsShownMax
+  if (more > 0) yield* complain(`  and ${more} more`)
+})
+
 /** Says what has not come in time. */
 const sayMissing = Effect.fnUntraced(function* (ledger: Ledger) {
-  yield* complain(
-    `Not done after ${patienceMillis / 1_000} s: ${progressLine(ledger, 0)}. Missing:`,
-  )
+  yield* complain(`Not done after ${patienceMillis / 1_000} s: ${progressLine(ledger)}. Missing:`)
   const missing = [...ledger.threads].flatMap(([threadId, { receipts, settlements }]) =>
     receipts
       .filter(({ submissionId }) => !settlements.has(submissionId))
@@ -79,14 +96,14 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
   const ledger = new Ledger(plan)
   const secret = randomBytes(32).toString("hex")
   yield* say(`Starting workerd, then ${ledger.planned} submissions of ${plan.length} documents.`)
-  const server = yield* makeServer({ secret })
+  const server = yield* makeServer({ secret, signal: stop.signal })
   let restarts = 0
-  const restart = Effect.andThen(
-    Effect.orDie(server.restart),
-    Effect.sync(() => {
-      restarts += 1
-    }),
-  )
+  const restart = Effect.gen(function* () {
+    ledger.news.push(`workerd killed (SIGKILL) at ${progressLine(ledger)}`)
+    yield* Effect.orDie(server.restart)
+    ledger.news.push("workerd started again on the same disk")
+    restarts += 1
+  })
 
   const work = Effect.gen(function* () {
     const client = yield* makeDemoClient
@@ -102,7 +119,8 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
     Effect.provide(HeddleClient.layerHttp({ url: server.url, token })),
     Effect.mapError((failure) => new CallFailed({ failure })),
     Effect.raceFirst(server.watch),
-    (watched) => withProgress(watched, output, () => progressLine(ledger, restarts)),
+    (watched) =>
+      withProgress(watched, output, { line: () => progressLine(ledger), news: ledger.news }),
     Effect.timeoutOption(patienceMillis),
   )
   yield* sayLeftOut([...leftOut, ...ledger.refused])
@@ -112,6 +130,7 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
   }
   const tables = [summaryTable, documentsTable, termsTable].map((show) => show(summary.value))
   yield* say(`\n${tables.filter((text) => text !== "").join("\n")}`)
+  yield* sayFailed(summary.value)
   for (const { kind, threadId, what } of summary.value.findings.slice(0, findingsShownMax)) {
     yield* complain(`${kind} in ${threadId}: ${what}`)
   }
@@ -129,26 +148,21 @@ const main = Effect.gen(function* () {
 }).pipe(
   Effect.catchTags({
     ServerFailed: ({ reason, log }) =>
-      Effect.as(complain(log === "" ? reason : `${reason}; it printed last:\n${log}`), 1),
+      stop.signal.aborted
+        ? Effect.succeed(stoppedExitCode)
+        : Effect.as(complain(log === "" ? reason : `${reason}; it printed last:\n${log}`), 1),
     CallFailed: ({ failure }) =>
       Effect.as(complain(`A call failed: ${describeFailure(failure)}`), 1),
   }),
 )
 
 const fiber = Effect.runFork(main)
-
-let told = false
-const giveUp = () => {
-  told = true
-  fiber.interruptUnsafe() // D2
-}
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, giveUp)
+stop.signal.addEventListener("abort", () => fiber.interruptUnsafe()) // D2
 // Whoever read along has gone away (`| head`): nobody is told the verdict.
-process.stdout.on("error", giveUp)
-process.stderr.on("error", giveUp)
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => stop.abort())
 
 fiber.addObserver((exit) => {
-  if (told) process.exit(130)
+  if (stop.signal.aborted) process.exit(stoppedExitCode)
   if (Exit.isSuccess(exit)) process.exit(exit.value)
   console.error(Cause.pretty(exit.cause))
   process.exit(1)

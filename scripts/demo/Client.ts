@@ -1,10 +1,11 @@
 /**
  * What the demonstration asks of a client, and which of its failures are worth another try.
  */
-import { Effect, Schedule } from "effect"
+import { Effect, Schedule, type Stream } from "effect"
 import type {
   AwaitSettlementReply,
   HistoryPage,
+  ObserveFrame,
   OwnerId,
   Receipt,
   SubmissionId,
@@ -47,6 +48,8 @@ export interface DemoClient {
     submissionId: SubmissionId,
   ) => Effect.Effect<SubmissionStatus, CallFailure>
   readonly history: (lane: Lane, after: number) => Effect.Effect<HistoryPage, CallFailure>
+  /** The records of a thread as they are written. */
+  readonly observe: (lane: Lane) => Stream.Stream<ObserveFrame, CallFailure>
 }
 
 /** The server went away or could not answer: what a restart looks like to a client. */

@@ -31,6 +31,9 @@ export const defaultDocumentsMin = 100
 /** What the default takes at most, so that it ends within a minute on two cores. */
 const defaultDocumentsMax = 300
 
+/** What an editor shows as 200 KB may be more: quotes and line ends are two bytes each in JSON. */
+const aboveTheLimit = `is above the limit: ${defaultLimits.inputBytes} bytes, measured on its JSON`
+
 /** Checks what a file holds. Pure: `bytes` is its whole content. */
 export const documentOf = (
   name: string,
@@ -53,7 +56,7 @@ export const documentOf = (
   if (Result.isSuccess(input)) return Result.succeed({ name, text })
   return leftOut(
     input.failure._tag === "AdmissionLimitExceeded"
-      ? `is above the limit of ${defaultLimits.inputBytes} bytes`
+      ? aboveTheLimit
       : `cannot be an input: ${input.failure.reason}`,
   )
 }
@@ -70,10 +73,7 @@ const readOne = async (
     if (!found.isFile()) return Result.fail({ name, reason: "is not a file" })
     // An encoded input is never shorter than its text: no need to read what cannot fit.
     if (found.size > defaultLimits.inputBytes) {
-      return Result.fail({
-        name,
-        reason: `is above the limit of ${defaultLimits.inputBytes} bytes`,
-      })
+      return Result.fail({ name, reason: aboveTheLimit })
     }
     return documentOf(name, await readFile(path))
   } catch (error) {
@@ -98,8 +98,15 @@ export const readDocuments = async (
 ): Promise<Documents> => {
   const documents: Array<DemoDocument> = []
   const leftOut: Array<LeftOut> = []
-  for (const path of new Set(paths.map((one) => resolve(from, one)))) {
-    const read = await readOne(path, nameOf(path, from))
+  const seen = new Set<string>()
+  for (const path of paths.map((one) => resolve(from, one))) {
+    const name = nameOf(path, from)
+    if (seen.has(path)) {
+      leftOut.push({ name, reason: "is named again: it is taken once" })
+      continue
+    }
+    seen.add(path)
+    const read = await readOne(path, name)
     if (Result.isSuccess(read)) documents.push(read.success)
     else leftOut.push(read.failure)
   }

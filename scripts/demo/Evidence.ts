@@ -34,13 +34,14 @@ export const gatherEvidence = (options: {
   const { client, ownerId, ledger } = options
   return Effect.forEach(
     ledger.threads,
-    Effect.fnUntraced(function* ([threadId, { receipts, settlements }]) {
+    Effect.fnUntraced(function* ([threadId, { name, receipts, settlements }]) {
       const lane = { ownerId, threadId }
       const statuses = yield* Effect.forEach(receipts, ({ submissionId }) =>
         throughOutage(client.status(lane, submissionId)),
       )
       return {
         threadId,
+        name,
         receipts,
         settlements,
         statuses,

@@ -31,5 +31,6 @@ export const makeDemoClient: Effect.Effect<DemoClient, never, HeddleClient> = Ef
       rpc.awaitSettlement({ ...lane, submissionId, timeoutMillis }),
     status: (lane, submissionId) => rpc.status({ ...lane, submissionId }),
     history: (lane, after) => rpc.history({ ...lane, after }),
+    observe: (lane) => rpc.observe(lane),
   }),
 )

@@ -16,13 +16,10 @@ const terminalEvery = "100 millis"
 const plainEvery = "2 seconds"
 
 /** The state of a run in one line. */
-export const progressLine = (ledger: Ledger, restarts: number): string =>
+export const progressLine = (ledger: Ledger): string =>
   [
     `${ledger.settled} of ${ledger.planned} settled`,
     `${ledger.accepted - ledger.settled} under way`,
-    ...(ledger.interruption === undefined
-      ? []
-      : [restarts > 0 ? "workerd killed and started again" : "workerd killed, starting again"]),
     ...(ledger.retries > 0 ? [`${ledger.retries} calls repeated`] : []),
   ].join(" · ")
 
@@ -34,16 +31,24 @@ export const clearProgress = (output: Output): Effect.Effect<void> =>
     if (output.isTTY) output.write(clearLine)
   })
 
-/** Shows `line` while `work` runs. A plain line is not repeated while nothing changes. */
+/** What to show: a line that changes, and news, each of which is taken and shown once. */
+export interface Shown {
+  readonly line: () => string
+  readonly news: Array<string>
+}
+
+/** Shows the news and the line while `work` runs. A line is not repeated while nothing changes. */
 export const withProgress = <A, E, R>(
   work: Effect.Effect<A, E, R>,
   output: Output,
-  line: () => string,
+  { line, news }: Shown,
 ): Effect.Effect<A, E, R> => {
   let last = ""
   const show = Effect.sync(() => {
     const text = `  ${line()}`
-    if (text === last) return
+    const told = news.splice(0).map((one) => `  ${one}\n`)
+    if (told.length > 0) output.write((output.isTTY ? clearLine : "") + told.join(""))
+    if (text === last && told.length === 0) return
     last = text
     output.write(output.isTTY ? clearLine + text.slice(0, output.columns - 1) : `${text}\n`)
   })

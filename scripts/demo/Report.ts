@@ -3,11 +3,17 @@
  */
 import { Option } from "effect"
 import { table } from "table"
-import type { Settlement } from "../../contracts/index.ts"
+import type { Settlement, SubmissionId } from "../../contracts/index.ts"
 import type { Interruption } from "./Ledger.ts"
 import type { DocumentDigest } from "../../examples/digest/DocumentDigest.ts"
 import { mostUsedTerms, newestDigest } from "./Terms.ts"
 import { type Finding, type FindingKind, type ThreadEvidence, verifyThread } from "./Verify.ts"
+
+export interface FailedDocument {
+  readonly name: string
+  readonly revision: number
+  readonly failure: string
+}
 
 export interface Summary {
   readonly documents: number
@@ -19,6 +25,10 @@ export interface Summary {
   readonly attempts: number
   readonly restarts: number
   readonly interruption: Interruption | undefined
+  /** Runs that had begun and not ended when the process was killed, as their histories tell. */
+  readonly interrupted: number
+  /** What settled as failed, with the document's name. */
+  readonly failed: ReadonlyArray<FailedDocument>
   /** From the first submit to the last settlement, the outage included. */
   readonly elapsedMillis: number
   readonly findings: ReadonlyArray<Finding>
@@ -37,6 +47,20 @@ const tally = (keys: ReadonlyArray<string>): ReadonlyMap<string, number> => {
   return counts
 }
 
+/** Its run was entered, and then again. */
+const wasInterrupted =
+  ({ records, settlements }: ThreadEvidence) =>
+  (submissionId: SubmissionId): boolean =>
+    (settlements.get(submissionId)?.attempts ?? 0) > 1 ||
+    records.some((one) => one.submissionId === submissionId && one.kind === "AttemptInterrupted")
+
+const failedOf = ({ name, settlements }: ThreadEvidence): ReadonlyArray<FailedDocument> =>
+  [...settlements.values()].flatMap(({ sequence, failure }) =>
+    failure === undefined
+      ? []
+      : [{ name, revision: sequence, failure: `${failure.tag}: ${failure.message}` }],
+  )
+
 /** Judges the evidence and counts what it holds. */
 export const summarize = (
   evidence: ReadonlyArray<ThreadEvidence>,
@@ -50,6 +74,10 @@ export const summarize = (
     ...run,
     documents: threads.length,
     submissions: threads.reduce((sum, { receipts }) => sum + receipts.length, 0),
+    interrupted: threads.flatMap((thread) =>
+      thread.receipts.map(({ submissionId }) => submissionId).filter(wasInterrupted(thread)),
+    ).length,
+    failed: threads.flatMap(failedOf),
     outcomes: tally(settlements.map(({ outcome }) => outcome)),
     failures: tally(
       settlements.flatMap(({ failure }) => (failure === undefined ? [] : [failure.tag])),
@@ -93,6 +121,7 @@ export const summaryTable = (summary: Summary): string => {
         ? "-"
         : `${interruption.settled}, ${interruption.accepted - interruption.settled}`,
     ],
+    ["runs interrupted by it", summary.interrupted],
     ["submissions per second", rateText(summary)],
     ["duplicates", countOf(summary, "duplicate")],
     ["lost", countOf(summary, "lost")],

@@ -6,10 +6,11 @@
  * - R2 The process is killed while submissions are accepted and not settled, and others are on their
  *   way: no call waits for the restart.
  */
-import { Deferred, Effect } from "effect"
+import { Effect } from "effect"
 import type { OwnerId, Receipt } from "../../contracts/index.ts"
 import { describeFailure, isRefusalOfInput, throughOutage, type DemoClient } from "./Client.ts"
 import type { Ledger } from "./Ledger.ts"
+import { makeMoment, type Moment } from "./Moment.ts"
 import type { PlannedSubmission, PlannedThread } from "./Plan.ts"
 
 export interface RunOptions {
@@ -22,19 +23,14 @@ export interface RunOptions {
 }
 
 /** Documents under way at one time: enough that a crash finds work in every state. */
-const documentsAtOnce = 24
+const documentsAtOnce = 12
 
 /** One wait; a settlement that takes longer is waited for again. */
 const waitMillis = 20_000
 
 interface Running extends RunOptions {
-  readonly halfWay: Deferred.Deferred<"reached" | "never">
+  readonly moment: Moment
 }
-
-const noteProgress = ({ ledger, halfWay }: Running): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    ledger.isHalfWay ? Effect.asVoid(Deferred.succeed(halfWay, "reached")) : Effect.void,
-  )
 
 const countRetry = ({ ledger }: Running): Effect.Effect<void> =>
   Effect.sync(() => {
@@ -50,22 +46,23 @@ const submitAll = Effect.fnUntraced(function* (running: Running, thread: Planned
       client.submit({ ownerId, threadId: thread.threadId }, submission), // R1
       countRetry(running),
     )
-  for (const submission of thread.submissions) {
+  for (const [before, submission] of thread.submissions.entries()) {
     const receipt = yield* submit(submission).pipe(
       Effect.catchIf(isRefusalOfInput, (failure) =>
         Effect.sync(() => {
-          ledger.refused.push({
-            name: thread.name,
-            reason: `was refused (${describeFailure(failure)})`,
-          })
+          const reason = `was refused (${describeFailure(failure)})`
+          ledger.refuse(thread.threadId, reason, thread.submissions.length - before)
           return undefined
         }),
       ),
     )
-    if (receipt === undefined) break
+    if (receipt === undefined) {
+      yield* running.moment.note
+      break
+    }
     ledger.accept(receipt)
     receipts.push(receipt)
-    yield* noteProgress(running)
+    yield* running.moment.note
   }
   return receipts
 })
@@ -80,31 +77,34 @@ const awaitSettled = Effect.fnUntraced(function* (running: Running, receipt: Rec
   let reply = yield* once
   while (reply._tag === "Pending") reply = yield* once
   ledger.settle(receipt.threadId, reply.settlement)
-  yield* noteProgress(running)
+  yield* running.moment.note
 })
 
-const processDocument = (running: Running) => (thread: PlannedThread) =>
-  Effect.flatMap(submitAll(running, thread), (receipts) =>
+const processDocument = (running: Running) => (thread: PlannedThread) => {
+  const settled = Effect.flatMap(submitAll(running, thread), (receipts) =>
     Effect.forEach(receipts, (receipt) => awaitSettled(running, receipt), {
       concurrency: "unbounded",
       discard: true,
     }),
   )
+  const followed = Effect.andThen(running.moment.follow(thread), Effect.never)
+  return Effect.raceFirst(settled, followed)
+}
 
 /** Succeeds when everything that was accepted has settled and the server was restarted once. */
 export const run = Effect.fnUntraced(function* (options: RunOptions) {
-  const running: Running = { ...options, halfWay: yield* Deferred.make<"reached" | "never">() }
+  const moment = yield* makeMoment(options)
   const { ledger } = options
   const pullThePlug = Effect.gen(function* () {
-    if ((yield* Deferred.await(running.halfWay)) === "never") return
+    if ((yield* moment.await) === "never") return
     ledger.interruption = { settled: ledger.settled, accepted: ledger.accepted }
     yield* options.restart // R2
   })
-  const work = Effect.forEach(options.plan, processDocument(running), {
+  const work = Effect.forEach(options.plan, processDocument({ ...options, moment }), {
     concurrency: documentsAtOnce,
     discard: true,
   })
   // Where every file was refused there is no half-way.
-  const workThenEnd = Effect.andThen(work, Deferred.succeed(running.halfWay, "never"))
+  const workThenEnd = Effect.andThen(work, moment.close)
   yield* Effect.all([workThenEnd, pullThePlug], { concurrency: "unbounded", discard: true })
 })

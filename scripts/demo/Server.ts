@@ -2,16 +2,15 @@
  * The workerd process of a demonstration and the folder of its databases: both gone at the end,
  * however it ends.
  *
- * - S1 Starting and restarting cannot be interrupted half-way: a process that was started is always
- *   one that the scope knows.
+ * - S1 Starting and restarting cannot be interrupted half-way, only given up by the signal: a process
+ *   that was started is always one that the scope knows.
  * - S2 A restart is a SIGKILL and a new process on the same folder and port.
  * - S3 A process that ends without being told to is a failure at once, not a silence.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Data, Deferred, Effect, type Scope } from "effect"
-import { buildWorker, type WorkerBuild } from "../workerBuild.ts"
+import { temporaryFolder } from "../temporaryFolder.ts"
 import { type RunningWorkerd, startWorkerd } from "../workerd.ts"
 
 /** The server cannot be started, or ended by itself. `log` is the end of what it printed. */
@@ -30,6 +29,8 @@ export interface Server {
 
 interface Options {
   readonly secret: string
+  /** Gives up a start that is under way. */
+  readonly signal: AbortSignal
 }
 
 interface Current {
@@ -48,24 +49,8 @@ const logTail = (file: string): Promise<string> =>
     () => "",
   )
 
-/** Builds the Worker. An interruption waits until the process that builds it is gone. */
-const buildOrGiveUp: Effect.Effect<WorkerBuild, unknown> = Effect.callback((resume) => {
-  const giveUp = new AbortController()
-  const ended = buildWorker(undefined, giveUp.signal).then(
-    (build) => resume(Effect.succeed(build)),
-    (error: unknown) => resume(Effect.fail(error)),
-  )
-  return Effect.promise(() => {
-    giveUp.abort()
-    return ended
-  })
-})
-
-const failing = <A>(
-  logFile: string,
-  action: Effect.Effect<A, unknown>,
-): Effect.Effect<A, ServerFailed> =>
-  Effect.catch(action, (error) =>
+const attempting = <A>(logFile: string, action: () => Promise<A>): Effect.Effect<A, ServerFailed> =>
+  Effect.catch(Effect.tryPromise({ try: action, catch: (error) => error }), (error) =>
     Effect.flatMap(
       Effect.promise(() => logTail(logFile)),
       (log) =>
@@ -75,12 +60,12 @@ const failing = <A>(
     ),
   )
 
-const attempting = <A>(logFile: string, action: () => Promise<A>): Effect.Effect<A, ServerFailed> =>
-  failing(logFile, Effect.tryPromise({ try: action, catch: (error) => error }))
-
-const temporaryFolder = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "heddle-demo-"))),
-  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 })),
+const scopedFolder = Effect.map(
+  Effect.acquireRelease(
+    Effect.promise(() => temporaryFolder("heddle-demo-")),
+    ({ remove }) => Effect.promise(remove),
+  ),
+  ({ folder }) => folder,
 )
 
 /** Fails `died` when a process ends that was not told to. */
@@ -99,15 +84,14 @@ const watchProcess = async (current: Current, logFile: string, died: Died): Prom
 export const makeServer = Effect.fnUntraced(function* (
   options: Options,
 ): Effect.fn.Return<Server, ServerFailed, Scope.Scope> {
-  const folder = yield* temporaryFolder
+  const folder = yield* scopedFolder
   const logFile = join(folder, "workerd.log")
-  const launch = { persistDir: join(folder, "objects"), secret: options.secret, logFile }
-  const build = yield* failing(logFile, buildOrGiveUp)
+  const launch = { ...options, persistDir: join(folder, "objects"), logFile }
   const died = yield* Deferred.make<never, ServerFailed>()
 
   const current = yield* Effect.acquireRelease(
     Effect.map(
-      attempting(logFile, () => startWorkerd({ ...launch, build })), // S1
+      attempting(logFile, () => startWorkerd(launch)), // S1
       (process): Current => ({ process, ending: false }),
     ),
     (running) =>
@@ -120,7 +104,7 @@ export const makeServer = Effect.fnUntraced(function* (
 
   const restart = attempting(logFile, async () => {
     current.ending = true
-    const { port } = current.process
+    const { build, port } = current.process
     await current.process.kill("SIGKILL") // S2
     current.process = await startWorkerd({ ...launch, build, port })
     current.ending = false

@@ -21,6 +21,8 @@ import {
 
 export interface ThreadEvidence {
   readonly threadId: ThreadId
+  /** Of its document. */
+  readonly name: string
   readonly receipts: ReadonlyArray<Receipt>
   /** What `awaitSettlement` answered. */
   readonly settlements: ReadonlyMap<SubmissionId, Settlement>

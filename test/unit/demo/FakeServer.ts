@@ -2,8 +2,14 @@
  * Threads in memory for tests of the demonstration: idempotent, in order, and away for a while when
  * told to. `faults` break one promise each, as a broken server would.
  */
-import { Effect } from "effect"
-import type { JournalRecord, Receipt, Settlement, ThreadId } from "../../../contracts/index.ts"
+import { Effect, Schedule, Stream } from "effect"
+import type {
+  JournalRecord,
+  ObserveFrame,
+  Receipt,
+  Settlement,
+  ThreadId,
+} from "../../../contracts/index.ts"
 import { SubmissionId } from "../../../contracts/index.ts"
 import type { CallFailure, DemoClient } from "../../../scripts/demo/Client.ts"
 
@@ -14,9 +20,24 @@ export interface Faults {
   readonly forgetsWork?: boolean
   /** Names that are refused. */
   readonly refuses?: ReadonlyArray<string>
+  /** Its runs are never seen between two of their steps; else one is, all the time. */
+  readonly settlesAtOnce?: boolean
   /** A failure of every call, that no retry helps. */
   readonly denies?: boolean
 }
+
+/** What an observer is told of a record. */
+export const frame = (kind: JournalRecord["kind"]): ObserveFrame => ({
+  _tag: "Record",
+  record: {
+    sequence: 1,
+    submissionId: SubmissionId.make("00000000-0000-7000-8000-000000000001"),
+    kind,
+    epoch: 1,
+    recordedAt: 0,
+    payload: null,
+  },
+})
 
 interface FakeThread {
   readonly receipts: Map<string, Receipt>
@@ -80,6 +101,12 @@ export class FakeServer {
         const { sequence } = settlement
         return Effect.succeed({ submissionId, state: "settled", sequence, attempts: 1, settlement })
       }),
+    observe: () =>
+      this.#faults.settlesAtOnce === true
+        ? Stream.never
+        : Stream.fromSchedule(Schedule.spaced("5 millis")).pipe(
+            Stream.flatMap(() => Stream.make(frame("InputApplied"), frame("StepCompleted"))),
+          ),
     // Two records a page.
     history: ({ threadId }, after) =>
       this.#call(() => {

@@ -35,15 +35,16 @@ describe("reading documents", () => {
     expect(read.leftOut.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
       "empty.md is empty",
       "binary is not UTF-8 text",
-      "large.md is above the limit of 262144 bytes",
+      "large.md is above the limit: 262144 bytes, measured on its JSON",
       "folder is not a file",
       "absent.md does not exist",
     ])
   })
 
-  it("takes a file that is named twice once", async () => {
+  it("takes a file that is named twice once, and says so", async () => {
     const read = await readDocuments(["good.md", "./folder/../good.md"], folder)
     expect(read.documents).toHaveLength(1)
+    expect(read.leftOut).toEqual([{ name: "good.md", reason: "is named again: it is taken once" }])
   })
 
   it("leaves out NUL and blank text, and drops a byte order mark", () => {

@@ -1,9 +1,18 @@
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { describe, expect, it } from "vitest"
-import { type Settlement, SubmissionId, ThreadId } from "../../../contracts/index.ts"
+import {
+  type JournalRecord,
+  OwnerId,
+  type Receipt,
+  type Settlement,
+  SubmissionId,
+  ThreadId,
+} from "../../../contracts/index.ts"
 import type { DocumentDigest } from "../../../examples/digest/DocumentDigest.ts"
 import { Ledger } from "../../../scripts/demo/Ledger.ts"
 import { planOf } from "../../../scripts/demo/Plan.ts"
-import { progressLine } from "../../../scripts/demo/Progress.ts"
+import { progressLine, withProgress } from "../../../scripts/demo/Progress.ts"
 import {
   documentsTable,
   isRight,
@@ -12,6 +21,7 @@ import {
   summaryTable,
   termsTable,
 } from "../../../scripts/demo/Report.ts"
+import type { ThreadEvidence } from "../../../scripts/demo/Verify.ts"
 import { mostUsedTerms, newestDigest } from "../../../scripts/demo/Terms.ts"
 
 const digest = (name: string, terms: Record<string, number>): DocumentDigest => ({
@@ -40,6 +50,8 @@ const summary: Summary = {
   attempts: 6,
   restarts: 1,
   interruption: { settled: 2, accepted: 4 },
+  interrupted: 1,
+  failed: [],
   elapsedMillis: 2_000,
   findings: [],
   digests: [digest("a.md", { loom: 3, yarn: 1 }), digest("b.md", { loom: 1 })],
@@ -69,6 +81,7 @@ describe("the report", () => {
       "attempts | 6",
       "restarts (SIGKILL) | 1",
       "settled, under way at the kill | 2, 2",
+      "runs interrupted by it | 1",
       "submissions per second | 2.5",
       "duplicates | 0",
       "lost | 0",
@@ -87,7 +100,7 @@ describe("the report", () => {
       expect(isRight(wrong)).toBe(false)
       expect(
         rows(summaryTable(wrong))
-          .slice(9)
+          .slice(10)
           .filter((row) => row.endsWith(" 1")),
       ).toHaveLength(1)
     }
@@ -145,6 +158,7 @@ describe("the report", () => {
     }
     const evidence = {
       threadId: ThreadId.make("a"),
+      name: "a.md",
       receipts: [],
       statuses: [],
       records: [],
@@ -176,16 +190,99 @@ describe("the ledger", () => {
 })
 
 describe("progress", () => {
-  it("tells what has settled, what is under way, and the restart", () => {
+  it("tells what has settled, what is under way, and the repeated calls", () => {
     const ledger = new Ledger(planOf([{ name: "a.md", text: "Text." }]))
-    expect(progressLine(ledger, 0)).toBe("0 of 3 settled · 0 under way")
+    expect(progressLine(ledger)).toBe("0 of 3 settled · 0 under way")
     ledger.accepted = 2
     ledger.settled = 1
     ledger.retries = 4
-    ledger.interruption = { settled: 1, accepted: 2 }
-    expect(progressLine(ledger, 0)).toBe(
-      "1 of 3 settled · 1 under way · workerd killed, starting again · 4 calls repeated",
-    )
-    expect(progressLine(ledger, 1)).toContain("workerd killed and started again")
+    expect(progressLine(ledger)).toBe("1 of 3 settled · 1 under way · 4 calls repeated")
+  })
+
+  for (const isTTY of [false, true]) {
+    it(`shows each news once, ${isTTY ? "above the line of a terminal" : "in a log"}`, async () => {
+      const news = ["killed"]
+      let done = 0
+      const line = () => `${done} done`
+      const move = Effect.andThen(
+        Effect.sync(() => {
+          done += 1
+          if (done === 2) news.push("started again")
+        }),
+        Effect.sleep("10 seconds"),
+      )
+      let written = ""
+      const output = { isTTY, columns: 80, write: (text: string) => void (written += text) }
+      await Effect.runPromise(
+        Effect.gen(function* () {
+          const work = Effect.repeat(move, { times: 2 })
+          const fiber = yield* Effect.forkChild(withProgress(work, output, { line, news }))
+          yield* TestClock.adjust("1 minute")
+          yield* Fiber.join(fiber)
+        }).pipe(Effect.provide(TestClock.layer())),
+      )
+      const clear = "\r\u001B[2K"
+      expect(written).toBe(
+        isTTY
+          ? `${clear}  killed\n${clear}  1 done${clear}  started again\n` +
+              `${clear}  2 done${clear}  3 done${clear}`
+          : "  killed\n  1 done\n  started again\n  2 done\n  3 done\n",
+      )
+    })
+  }
+})
+
+describe("the evidence of a kill", () => {
+  const id = SubmissionId.make("00000000-0000-7000-8000-000000000001")
+  const settlement: Settlement = {
+    submissionId: id,
+    sequence: 1,
+    outcome: "completed",
+    output: 1,
+    settledAt: 0,
+    attempts: 1,
+  }
+  const summaryOf = (settled: Settlement, kinds: ReadonlyArray<JournalRecord["kind"]>) => {
+    const receipt: Receipt = {
+      ownerId: OwnerId.make("demo"),
+      threadId: ThreadId.make("a"),
+      submissionId: id,
+      sequence: 1,
+      acceptedAt: 0,
+      duplicate: false,
+    }
+    const records = kinds.map((kind, index): JournalRecord => ({
+      sequence: index + 1,
+      submissionId: id,
+      kind,
+      epoch: 1,
+      recordedAt: 0,
+      payload: null,
+    }))
+    const settlements = new Map([[id, settled]])
+    const statuses: ThreadEvidence["statuses"] = []
+    const thread = { threadId: receipt.threadId, name: "a.md", receipts: [receipt] }
+    return summarize([{ ...thread, settlements, statuses, records }], {
+      restarts: 1,
+      interruption: undefined,
+      elapsedMillis: 1,
+    })
+  }
+
+  it("is a run that was entered again, or whose attempt was found lost; else there is none", () => {
+    expect(summaryOf(settlement, ["InputApplied", "Settled"]).interrupted).toBe(0)
+    const lost = ["InputApplied", "AttemptInterrupted", "Settled"] as const
+    expect(summaryOf(settlement, lost).interrupted).toBe(1)
+    expect(summaryOf({ ...settlement, attempts: 2 }, lost).interrupted).toBe(1)
+    expect(summaryOf({ ...settlement, attempts: 2 }, ["InputApplied"]).interrupted).toBe(1)
+  })
+
+  it("names a document that failed with its failure", () => {
+    const { output: _, ...rest } = settlement
+    const failure = { tag: "UnreadableMarkdown", message: "nested deeper than 100" }
+    expect(summaryOf({ ...rest, outcome: "failed", failure }, []).failed).toEqual([
+      { name: "a.md", revision: 1, failure: "UnreadableMarkdown: nested deeper than 100" },
+    ])
+    expect(summaryOf(settlement, []).failed).toEqual([])
   })
 })

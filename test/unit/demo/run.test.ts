@@ -56,13 +56,23 @@ describe("a run of the demonstration", () => {
     )
   })
 
-  it("kills the process when half has settled, with accepted work under way", async () => {
-    const { ledger } = await demonstrate(60)
+  it("kills the process half-way, when a run is seen between two steps", async () => {
+    const { ledger, server } = await demonstrate(600)
+    expect(server.restarts).toBe(1)
     const { settled, accepted } = ledger.interruption ?? { settled: 0, accepted: 0 }
-    expect(settled).toBeGreaterThanOrEqual(45)
-    expect(settled).toBeLessThan(60)
+    expect(settled).toBeGreaterThanOrEqual(450)
+    expect(settled).toBeLessThan(500)
     expect(accepted).toBeGreaterThan(settled)
-    expect(accepted).toBeLessThan(90)
+    expect(accepted).toBeLessThan(900)
+  })
+
+  it("kills it when three quarters have settled, if no run is seen between two steps", async () => {
+    const { ledger, server } = await demonstrate(60, { settlesAtOnce: true })
+    expect(server.restarts).toBe(1)
+    const { settled, accepted } = ledger.interruption ?? { settled: 0, accepted: 0 }
+    expect(settled).toBeGreaterThanOrEqual(67)
+    expect(settled).toBeLessThan(75)
+    expect(accepted).toBeGreaterThan(settled)
   })
 
   it("kills the process before the end however few documents there are", async () => {
@@ -79,6 +89,14 @@ describe("a run of the demonstration", () => {
       { name: "4.md", reason: "was refused (InvalidInput: no)" },
     ])
     expect(summaryOf(done)).toMatchObject({ documents: 7, submissions: 9 })
+    expect(isRight(summaryOf(done))).toBe(true)
+  })
+
+  it("kills the process half-way through what was not refused", async () => {
+    const refuses = Array.from({ length: 32 }, (_, n) => `${n}.md`)
+    const done = await demonstrate(40, { refuses })
+    expect(done.ledger.planned).toBe(12)
+    expect(done.ledger.interruption).toBeDefined()
     expect(isRight(summaryOf(done))).toBe(true)
   })
 

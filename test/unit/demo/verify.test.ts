@@ -51,6 +51,7 @@ const settled = (sequence: number, submission: number) =>
 /** Two submissions, as they should be. */
 const right: ThreadEvidence = {
   threadId,
+  name: "a.md",
   receipts: [receipt(1), receipt(2)],
   settlements: new Map([
     [idOf(1), settlement(1)],
@@ -198,6 +199,7 @@ describe("the verdict on a thread", () => {
     expect(
       verifyThread({
         threadId,
+        name: "a.md",
         receipts: [receipt(1)],
         settlements: new Map([[idOf(1), one]]),
         statuses: [
