@@ -34,6 +34,7 @@ const quick: Partial<Limits> = {
   lostBackoffMillis: 5,
   lostBackoffMaxMillis: 20,
   faultRetryMillis: 20,
+  registryMillis: 200,
   registryRetryMillis: 20,
   bindingWaitMillis: 20,
   bindingWaitMaxMillis: 40,
