@@ -19,7 +19,11 @@ import { gfm } from "micromark-extension-gfm"
 export class UnreadableMarkdown extends Schema.TaggedError<UnreadableMarkdown>()(
   "UnreadableMarkdown",
   { name: Schema.String, reason: Schema.String },
-) {}
+) {
+  override get message(): string {
+    return this.reason
+  }
+}
 
 /** Characters between two blank lines; a README's largest table is a few thousand. */
 const blockCharactersMax = 32_768

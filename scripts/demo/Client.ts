@@ -17,11 +17,12 @@ import type { PlannedSubmission } from "./Plan.ts"
 /** Whatever a call can fail with: all errors of the contracts and of the transport are tagged. */
 export interface CallFailure {
   readonly _tag: string
+  readonly message?: unknown
 }
 
 /** A failure as one line for people. */
 export const describeFailure = (failure: CallFailure): string => {
-  const { message } = failure as { readonly message?: unknown }
+  const { message } = failure
   return typeof message === "string" && message !== ""
     ? `${failure._tag}: ${message}`
     : failure._tag

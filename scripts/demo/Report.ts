@@ -4,6 +4,7 @@
 import { Option } from "effect"
 import { table } from "table"
 import type { Settlement, SubmissionId } from "../../contracts/index.ts"
+import { describeFailure } from "./Client.ts"
 import type { Interruption } from "./Ledger.ts"
 import type { DocumentDigest } from "../../examples/digest/DocumentDigest.ts"
 import { mostUsedTerms, newestDigest } from "./Terms.ts"
@@ -58,7 +59,13 @@ const failedOf = ({ name, settlements }: ThreadEvidence): ReadonlyArray<FailedDo
   [...settlements.values()].flatMap(({ sequence, failure }) =>
     failure === undefined
       ? []
-      : [{ name, revision: sequence, failure: `${failure.tag}: ${failure.message}` }],
+      : [
+          {
+            name,
+            revision: sequence,
+            failure: describeFailure({ _tag: failure.tag, message: failure.message }),
+          },
+        ],
   )
 
 /** Judges the evidence and counts what it holds. */

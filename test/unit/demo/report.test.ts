@@ -283,6 +283,10 @@ describe("the evidence of a kill", () => {
     expect(summaryOf({ ...rest, outcome: "failed", failure }, []).failed).toEqual([
       { name: "a.md", revision: 1, failure: "UnreadableMarkdown: nested deeper than 100" },
     ])
+    const bare = { tag: "NothingToDigest", message: "" }
+    expect(summaryOf({ ...rest, outcome: "failed", failure: bare }, []).failed).toEqual([
+      { name: "a.md", revision: 1, failure: "NothingToDigest" },
+    ])
     expect(summaryOf(settlement, []).failed).toEqual([])
   })
 })
