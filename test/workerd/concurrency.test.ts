@@ -43,7 +43,7 @@ describe("sixteen threads whose steps go on", () => {
       yield* Effect.forEach(names, (name) => loom.open(name, name))
       const ends = yield* Effect.forEach(slow, loom.settled, { concurrency: 16 })
       expect(ends.map((end) => end.outcome)).toEqual(names.map(() => "completed"))
-      yield* loom.quiet
+      yield* loom.idle
       for (const name of names) expect(started(loom, name, "gate")).toBe(true)
     }),
   )
@@ -69,7 +69,7 @@ describe("the end of a run that outlived its turn", () => {
       yield* loom.open("a")
       expect(yield* loom.settled(next)).toMatchObject({ sequence: 2, outcome: "completed" })
       expect(Date.now() - openedAt).toBeLessThan(20_000)
-      yield* loom.quiet
+      yield* loom.idle
     }),
   )
 })

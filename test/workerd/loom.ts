@@ -114,6 +114,16 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
     rows,
   )
 
+  /** No lane needs anything. The alarm of a watch that is no longer needed may still stand. */
+  const idle = until(
+    "no lane needs anything",
+    async () => {
+      const { rows: found } = await rows()
+      return found["lanes"]?.every((lane) => lane["work"] === null) === true
+    },
+    rows,
+  )
+
   const history = (name = "a") =>
     Effect.gen(function* () {
       const records: Array<JournalRecord> = []
@@ -148,6 +158,7 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
         times: 5,
       }),
     quiet,
+    idle,
     history,
     inOwner,
     inThread,
