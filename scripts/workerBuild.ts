@@ -88,6 +88,9 @@ interface ObjectBinding {
   readonly class_name: string
 }
 
+/** Our compatibility date turns it on; workerd prints a notice at each start that names it besides. */
+const onByDate = "nodejs_compat"
+
 /** Reads what wrangler has bundled, and what else workerd must know. */
 const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuild> => {
   const { unstable_readConfig } = await import("wrangler")
@@ -101,7 +104,7 @@ const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuil
     module,
     version: createHash("sha256").update(module).digest("hex").slice(0, 32),
     compatibilityDate: config.compatibility_date,
-    compatibilityFlags: config.compatibility_flags,
+    compatibilityFlags: config.compatibility_flags.filter((flag) => flag !== onByDate),
     objects: (config.durable_objects.bindings as ReadonlyArray<ObjectBinding>).map((object) => ({
       binding: object.name,
       className: object.class_name,
