@@ -104,7 +104,7 @@ const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuil
     module,
     version: createHash("sha256").update(module).digest("hex").slice(0, 32),
     compatibilityDate: config.compatibility_date,
-    compatibilityFlags: config.compatibility_flags.filter((flag) => flag !== onByDate),
+    compatibilityFlags: config.compatibility_flags.filter((flag: string) => flag !== onByDate),
     objects: (config.durable_objects.bindings as ReadonlyArray<ObjectBinding>).map((object) => ({
       binding: object.name,
       className: object.class_name,
