@@ -151,6 +151,24 @@ describe("an abort of work that does not run", () => {
     expect(await tags(world.process())).toEqual(["Settled"])
   })
 
+  it("leaves the open run before it open", async () => {
+    const failing = Agent.make("failing", {
+      ...io,
+      error: Schema.String,
+      retry: { times: 1, delay: "1 hour" },
+    }).handler(() => Effect.fail("not yet"))
+    const world = makeWorld({ agents: [failing, echo] })
+    const open = await accepted(world.admit("failing", "a"))
+    const { submissionId } = await accepted(world.admit("echo", "b"))
+    expect(await tags(world.process())).toEqual(["Retrying"])
+    await taken(world.abort(submissionId))
+    await drain(world)
+    expect(await go(world.status(open.submissionId))).toMatchObject({
+      settlement: { outcome: "failed", attempts: 2 },
+    })
+    expect(await kinds(world)).toEqual(["InputApplied", "AbortRequested", "Settled", "Settled"])
+  })
+
   it("frees a thread whose head waits for an agent that this deployment lacks", async () => {
     const world = makeWorld({ agents: [echo, makeGated().agent] })
     const { submissionId } = await accepted(world.admit("gated", "a"))
