@@ -5,8 +5,9 @@
  * - K1 A lane that changes again before it was looked at is told once, in its newest state.
  * - K2 What a watcher holds is bounded; one that is too slow is told how many lanes it missed.
  */
-import { Deferred, Effect } from "effect"
+import type { Deferred } from "effect"
 import type { ThreadId } from "../contracts/Identifiers.ts"
+import { makeBell } from "../platform/Bell.ts"
 
 export interface Watcher {
   readonly changed: (threadIds: ReadonlySet<ThreadId>) => void
@@ -21,21 +22,15 @@ export interface Watcher {
 export const makeWatcher = (lanesMax: number): Watcher => {
   const waiting = new Set<ThreadId>()
   let dropped = 0
-  let rung = false
-  let bell: Deferred.Deferred<void> | undefined
-  const wake = (): void => {
-    rung = true
-    if (bell !== undefined) Deferred.doneUnsafe(bell, Effect.void)
-    bell = undefined
-  }
+  const bell = makeBell()
   return {
-    wake,
+    wake: bell.ring,
     changed: (threadIds) => {
       for (const threadId of threadIds) {
         if (waiting.has(threadId) || waiting.size < lanesMax) waiting.add(threadId) // K1
         else dropped += 1 // K2
       }
-      wake()
+      bell.ring()
     },
     take: () => {
       const taken = { threadIds: [...waiting], dropped }
@@ -43,12 +38,6 @@ export const makeWatcher = (lanesMax: number): Watcher => {
       dropped = 0
       return taken
     },
-    bell: () => {
-      const next = Deferred.makeUnsafe<void>()
-      if (rung) Deferred.doneUnsafe(next, Effect.void)
-      else bell = next
-      rung = false
-      return next
-    },
+    bell: bell.next,
   }
 }

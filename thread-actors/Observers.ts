@@ -4,8 +4,9 @@
  * - O1 Records are never buffered here: an observer reads them from the journal, so none is dropped.
  * - O2 A slow observer loses chunks, and is told how many.
  */
-import { Deferred, Effect } from "effect"
+import type { Deferred } from "effect"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
+import { makeBell } from "../platform/Bell.ts"
 
 export type Chunk = Omit<Extract<ObserveFrame, { readonly _tag: "Emitted" }>, "_tag">
 
@@ -28,20 +29,13 @@ export interface Observer {
 export const makeObserver = (bufferMax: number): Observer => {
   let buffer: Array<Buffered> = []
   let dropped = 0
-  let rung = false
-  let bell: Deferred.Deferred<void> | undefined
-  // O1
-  const wake = () => {
-    rung = true
-    if (bell !== undefined) Deferred.doneUnsafe(bell, Effect.void)
-    bell = undefined
-  }
+  const bell = makeBell()
   return {
-    wake,
+    wake: bell.ring, // O1
     offer: (buffered) => {
       if (buffer.length < bufferMax) buffer.push(buffered)
       else dropped += 1 // O2
-      wake()
+      bell.ring()
     },
     takeBefore: (sequence) => {
       const taken = buffer.filter(({ afterSequence }) => afterSequence < sequence)
@@ -53,13 +47,7 @@ export const makeObserver = (bufferMax: number): Observer => {
       }
       return frames
     },
-    bell: () => {
-      const next = Deferred.makeUnsafe<void>()
-      if (rung) Deferred.doneUnsafe(next, Effect.void)
-      else bell = next
-      rung = false
-      return next
-    },
+    bell: bell.next,
   }
 }
 

@@ -1,36 +1,13 @@
 /** Owner and threads together: what a submission goes through, and what it costs. */
-import { Deferred, Effect, Fiber, Schema } from "effect"
+import { Effect, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
 import { ThreadId } from "../../../contracts/Identifiers.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
-import * as Agent from "../../../thread-actors/Agent.ts"
 import { ownerId } from "../owner/OwnerWorld.ts"
 import { makeLoom } from "./Loom.ts"
+import { definition, echo, waiting } from "./waiting.ts"
 
 const go = Effect.runPromise
-
-const definition = Agent.make("agent", { input: Schema.Json, output: Schema.Json })
-const echo = definition.handler((input) => Effect.succeed(input))
-
-/** An agent whose one step waits until the test lets it end. */
-const waiting = () => {
-  const open = Deferred.makeUnsafe<void>()
-  let bodies = 0
-  const live = definition.handler((input, run) =>
-    Effect.as(
-      run.step(
-        "wait",
-        Schema.Int,
-        Effect.suspend(() => {
-          bodies += 1
-          return Effect.as(Deferred.await(open), 1)
-        }),
-      ),
-      input,
-    ),
-  )
-  return { live, end: () => Deferred.doneUnsafe(open, Effect.void), bodies: () => bodies }
-}
 
 const gate = () => {
   let open: () => void = () => undefined

@@ -1,15 +1,13 @@
 /** An owner that was lost is rebuilt from its threads' ids. */
-import { Deferred, Effect, Fiber, Schema } from "effect"
+import { Effect, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
 import { ThreadId } from "../../../contracts/Identifiers.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
-import * as Agent from "../../../thread-actors/Agent.ts"
 import { ownerId } from "../owner/OwnerWorld.ts"
 import { makeLoom } from "./Loom.ts"
+import { echo, waiting } from "./waiting.ts"
 
 const go = Effect.runPromise
-const definition = Agent.make("agent", { input: Schema.Json, output: Schema.Json })
-const echo = definition.handler((input) => Effect.succeed(input))
 
 /** Everything the owner knew is gone, and its alarm with it. */
 const loseOwner = (loom: ReturnType<typeof makeLoom>): void => {
@@ -27,31 +25,17 @@ const threadIds = names.map((name) => ThreadId.make(name))
 
 describe("reconcile", () => {
   it("brings accepted work of a lost owner to its settlement, once and in order", async () => {
-    const open = Deferred.makeUnsafe<void>()
-    let bodies = 0
-    const held = definition.handler((input, run) =>
-      Effect.as(
-        run.step(
-          "wait",
-          Schema.Int,
-          Effect.suspend(() => {
-            bodies += 1
-            return Effect.as(Deferred.await(open), 1)
-          }),
-        ),
-        input,
-      ),
-    )
-    const loom = makeLoom({ agents: [held], losesReports: true })
+    const held = waiting()
+    const loom = makeLoom({ agents: [held.live], losesReports: true })
     const receipts = []
     for (const name of names) {
       for (let index = 0; index < 3; index++) {
         receipts.push({ name, ...(await go(loom.submit(name))) })
       }
     }
-    await loom.alarmsUntil("all three run", () => bodies === 3)
+    await loom.alarmsUntil("all three run", () => held.bodies() === 3)
     loseOwner(loom)
-    Deferred.doneUnsafe(open, Effect.void)
+    held.end()
     expect(await go(loom.client.reconcile({ ownerId, threadIds }))).toEqual({ enrolled: 3 })
     await loom.quiet()
     for (const { name, submissionId } of receipts) {
