@@ -97,6 +97,15 @@ describe("the packed package", () => {
     expect(JSON.parse(printed)).toEqual([true, "shop"])
   })
 
+  it("gives what defines agents to Node, where the package root cannot be loaded", async () => {
+    const code = `const Agent = await import("heddle/agent")
+      const { Schema } = await import("effect")
+      const order = Agent.make("order", { input: Schema.String, output: Schema.String })
+      console.log(JSON.stringify(order.name))`
+    const printed = await run(process.execPath, ["--input-type=module", "--eval", code], project)
+    expect(JSON.parse(printed)).toBe("order")
+  })
+
   it("gives its client to Node", async () => {
     // Over a real socket, against a deployment that answers every call with a declared error.
     await writeFile(
