@@ -99,6 +99,7 @@ export interface Operation {
   readonly principal: Principal
   /** Absent for `listOwners` alone, which is about all of them. */
   readonly ownerId?: OwnerId
+  /** Absent for operations of the whole owner, `reconcile` of many threads among them. */
   readonly threadId?: ThreadId
   readonly submissionId?: SubmissionId
 }

@@ -13,7 +13,7 @@ import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import type { Life } from "./Life.ts"
-import { type Owner, quietBlock, started } from "./Owner.ts"
+import { endLife, type Owner, quietBlock, started } from "./Owner.ts"
 import { runPass } from "./Pass.ts"
 
 /** Resolves with the report of the pass that ends next. */
@@ -70,7 +70,7 @@ const aliveLife = (owner: Owner, ownerId: OwnerId) =>
     const life = yield* started(owner, ownerId)
     if (!hangs(owner, life)) return life
     yield* Effect.logError("a maintenance pass hung beyond its ceiling")
-    owner.life = undefined
+    endLife(owner)
     return yield* started(owner, ownerId)
   })
 

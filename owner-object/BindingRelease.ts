@@ -8,20 +8,25 @@
 import { type Block, writeLane } from "./Block.ts"
 import { bindingLanes } from "./LaneTable.ts"
 
+/** Whether waits are left to compare. Memory only. */
+export const bindingsLeft = (block: Block): boolean =>
+  block.life.version > 0 && block.life.bindingsBehind !== undefined
+
 /** Ends the waits that another deployment set, the next batch of them. */
 export const releaseBindings = (block: Block, agentsDigest: string): void => {
   const { life, limits, host } = block
-  if (life.bindingsComparedTo === Infinity || life.version === 0) return
-  const batch = bindingLanes(host.storage.sql, {
-    after: life.bindingsComparedTo,
-    limit: limits.promotionBatch,
-  })
+  const after = life.bindingsBehind
+  if (after === undefined || life.version === 0) return
+  const limit = limits.promotionBatch
+  const batch = bindingLanes(host.storage.sql, { after, limit })
   for (const lane of batch) {
     const { binding, ...marks } = lane.marks
     if (binding === undefined || binding.agentsDigest === agentsDigest) continue
     writeLane(block, lane, { ...lane, marks }, { afterTurn: false })
   }
-  const last = batch.at(-1)?.nextAt
-  life.bindingsComparedTo =
-    batch.length < limits.promotionBatch || last === undefined ? Infinity : last
+  const last = batch.at(-1)
+  life.bindingsBehind =
+    last?.nextAt === undefined || batch.length < limit
+      ? undefined
+      : { ticket: last.nextAt, threadId: last.threadId }
 }

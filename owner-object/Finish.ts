@@ -10,8 +10,8 @@
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
-import { acceptReport, type Block, deleteLane, laneOrNew, writeLane } from "./Block.ts"
-import type { Lane } from "./Lane.ts"
+import { acceptReport, type Block, deleteLane, laneOrNew, writeLane, mayStart } from "./Block.ts"
+import { type Lane, type Marks, withoutHold } from "./Lane.ts"
 import type { Ended, Life, Overlap } from "./Life.ts"
 
 /** Whether the end of an overlap accounts for everything that was enrolled in it. Pure. */
@@ -25,10 +25,15 @@ export const vanishes = (overlap: Pick<Overlap, "madeRow" | "allRefused">, lane:
   overlap.madeRow &&
   overlap.allRefused &&
   lane.enrolled === undefined &&
+  lane.marks.faultRetryAt === undefined &&
   !lane.mustVisit &&
   lane.report !== undefined &&
   lane.report.nonterminal === 0 &&
   lane.report.outboxAt === undefined // E2
+
+/** A hold ends with its reason: while another attempt may start, no mutation leaves a lane held. */
+export const freed = (block: Block, marks: Marks): Marks =>
+  mayStart(block) ? withoutHold(marks) : marks
 
 const finishOne = (block: Block, ended: Ended): void => {
   const { life } = block
@@ -47,9 +52,8 @@ const finishOne = (block: Block, ended: Ended): void => {
     return
   }
   life.overlaps.delete(ended.threadId)
-  const cleared = clears(overlap, accepted.lane.enrolled)
-    ? { ...accepted.lane, enrolled: undefined }
-    : accepted.lane
+  const free = { ...accepted.lane, marks: freed(block, accepted.lane.marks) }
+  const cleared = clears(overlap, free.enrolled) ? { ...free, enrolled: undefined } : free
   if (before !== undefined && vanishes(overlap, cleared) && !inFlight(block, ended)) {
     deleteLane(block, before)
     return

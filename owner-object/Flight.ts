@@ -89,7 +89,7 @@ const commitRecovery = (
     return commitFault(block, before, accepted, failure)
   }
   if (answer.result.value.some((report) => report.disposition === "repaired")) pass.recovered += 1
-  const healed = RecoveryFaults.clearFault(block, accepted)
+  const healed = RecoveryFaults.afterRecovery(block, accepted)
   const moment = momentOf(owner, block)
   const recovered =
     healed === accepted ? Answer.afterRecovery(pick.lane.report, accepted, moment) : healed
@@ -127,10 +127,11 @@ const commitTurn = (
     const silent = Answer.afterSilence(accepted, moment, false)
     return writeLane(block, before, silent, { afterTurn: true })
   }
+  const readable = RecoveryFaults.clearFault(block, accepted)
   pass.settled += heads.filter((head) => head._tag === "Settled").length
   const turned = Answer.afterTurn({
     sentUnder: pick.lane.report,
-    lane: accepted,
+    lane: readable,
     heads,
     yieldAt: pass.yieldAt,
     moment,

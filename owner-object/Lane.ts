@@ -43,6 +43,8 @@ export interface Marks {
   readonly watchAt?: number
   /** Its recovery failed; nothing else happens for the lane until one succeeds. */
   readonly faultRetryAt?: number
+  /** Its recovery succeeded, but a turn had failed: a turn is the trial that ends the fault. */
+  readonly faultTrial?: true
   /** It would start one attempt too many: it keeps its ticket until another's run ends. */
   readonly held?: true
 }

@@ -180,16 +180,23 @@ export const dueLanes = (sql: Sql, query: DueQuery): ReadonlyArray<Due> =>
     ticket: row.next_at,
   })) // L1
 
-/** Lanes that wait for an agent, by ticket, from `after` on. */
+/** Where a sweep over the waits for agents stands. */
+export interface BindingCursor {
+  readonly ticket: number
+  readonly threadId: string
+}
+
+/** Lanes that wait for an agent, by ticket, behind the cursor. */
 export const bindingLanes = (
   sql: Sql,
-  page: { readonly after: number; readonly limit: number },
+  page: { readonly after: BindingCursor; readonly limit: number },
 ): ReadonlyArray<Lane> =>
   sql
     .all<StoredLane>(
-      `SELECT ${columns} FROM lanes WHERE work = 'binding' AND slow = 0 AND next_at > ?
-       ORDER BY next_at LIMIT ?`,
-      page.after,
+      `SELECT ${columns} FROM lanes WHERE work = 'binding' AND slow = 0
+       AND (next_at, thread_id) > (?, ?) ORDER BY next_at, thread_id LIMIT ?`,
+      page.after.ticket,
+      page.after.threadId,
       page.limit,
     )
     .map(fromStored)

@@ -14,7 +14,7 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { deadline, none } from "./Entry.ts"
-import { earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
+import { type BindingCursor, earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
 import { storedVersion } from "./Tables.ts"
 import type { Watcher } from "./Watcher.ts"
@@ -87,8 +87,8 @@ export interface Life {
   /** Mutations under way, and the bytes of their payloads. */
   mutations: number
   heldBytes: number
-  /** Up to which ticket the waits for agents were compared with this deployment's; all at Infinity. */
-  bindingsComparedTo: number
+  /** How far the waits for agents were compared with this deployment's; undefined once all were. */
+  bindingsBehind: BindingCursor | undefined
   pass: RunningPass | undefined
   /** Who watches the lanes now. */
   readonly watchers: Set<Watcher>
@@ -126,7 +126,7 @@ export const beginLife = (
     finishScheduled: false,
     mutations: 0,
     heldBytes: 0,
-    bindingsComparedTo: 0,
+    bindingsBehind: { ticket: 0, threadId: "" },
     pass: undefined,
     watchers: new Set(),
     passWaiters: new Set(),

@@ -16,7 +16,7 @@ import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { type Block, laneOrNew, nextGeneration, writeLane } from "./Block.ts"
 import { within } from "./Call.ts"
-import { laneFull } from "./Finish.ts"
+import { freed, laneFull } from "./Finish.ts"
 import { withoutStall } from "./Lane.ts"
 import type { Ended, Life } from "./Life.ts"
 import { inBlock, type Owner } from "./Owner.ts"
@@ -71,7 +71,7 @@ const enrol = (block: Block, threadId: ThreadId): Generation => {
     overlap.coverUntilAt = coverUntilAt
     overlap.newest = generation
   }
-  const enrolled = { ...lane, enrolled: generation, marks: withoutStall(lane.marks) }
+  const enrolled = { ...lane, enrolled: generation, marks: withoutStall(freed(block, lane.marks)) }
   writeLane(block, before, enrolled, { afterTurn: false }) // M1
   return generation
 }

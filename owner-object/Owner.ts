@@ -105,10 +105,15 @@ export const started = (owner: Owner, ownerId: OwnerId): Effect.Effect<Life, Una
     )
   })
 
-const failed = (owner: Owner, name: string, cause: unknown) => {
+/** Ends the present life: the next event starts again from the rows, and who watches hears of it. */
+export const endLife = (owner: Owner): void => {
   const ended = owner.life
-  owner.life = undefined // O4
+  owner.life = undefined
   for (const watcher of ended?.watchers ?? []) watcher.wake()
+}
+
+const failed = (owner: Owner, name: string, cause: unknown) => {
+  endLife(owner) // O4
   return Effect.logError(`storage failed in ${name}`, cause).pipe(
     Effect.andThen(Effect.fail(new StorageUnavailable({ operation: name }))),
   )

@@ -17,7 +17,7 @@ import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
-import { releaseBindings } from "./BindingRelease.ts"
+import { bindingsLeft, releaseBindings } from "./BindingRelease.ts"
 import { chargeEntry, enterRegistry, entryIsDue } from "./EnterRegistry.ts"
 import { deadline } from "./Entry.ts"
 import { fly } from "./Flight.ts"
@@ -57,7 +57,7 @@ const begin = (
   const { life, limits, now, host } = block
   if (block.maintenance.inFlight.length > 0) takeBackFlights(block)
   releaseBindings(block, agentsDigest)
-  if (!anythingDue(block)) {
+  if (!anythingDue(block) && !bindingsLeft(block)) {
     const { alarm, sql } = host.storage
     const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block))
     life.pass = undefined // P2
@@ -99,7 +99,7 @@ const close = (
 ): MaintenancePassReport | undefined => {
   const { life, host } = block
   if (endedBy === "quiescent") {
-    if (underWay(pass) || anythingDue(block)) return undefined // P2
+    if (underWay(pass) || anythingDue(block) || bindingsLeft(block)) return undefined // P2
   }
   const { alarm, sql } = host.storage
   const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block)) // P4
@@ -183,10 +183,10 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
       if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
       latch.closeUnsafe()
-      const { enters, picks } = yield* inBlock(owner, life, "select", (block) => ({
-        picks: select(block, pass),
-        enters: chargeEntry(block, pass),
-      }))
+      const { enters, picks } = yield* inBlock(owner, life, "select", (block) => {
+        releaseBindings(block, owner.agentsDigest)
+        return { picks: select(block, pass), enters: chargeEntry(block, pass) }
+      })
       for (const pick of picks) keep(fibers, yield* launch(owner, life, pass, pick))
       if (enters && owner.registry !== undefined) {
         keep(fibers, yield* launchEntry(owner, life, pass, owner.registry))

@@ -2,7 +2,8 @@
  * Recovery faults: durable notes that a thread's recovery is blocked, one row per thread.
  *
  * Invariants
- * - Y1 A failed recovery is recorded before anything else happens for its lane; a success removes it.
+ * - Y1 A failure is recorded before anything else happens for its lane; only a success of what failed
+ *   removes it.
  * - Y2 The first failure of an outage stays known; attempts saturate at 2³¹ − 1.
  * - Y3 Tag and message come from fixed lists: nothing of the application is in a fault.
  */
@@ -121,12 +122,21 @@ export const recordFault = (block: Block, lane: Lane, failure: RecoveryFailure):
     fault.attempts,
     JSON.stringify(fault.failure),
   )
-  return { ...lane, marks: { ...lane.marks, faultRetryAt: fault.retryAt } }
+  const { faultTrial: _tried, ...marks } = lane.marks
+  return { ...lane, marks: { ...marks, faultRetryAt: fault.retryAt } }
+}
+
+/** What a successful recovery leaves of a fault: nothing, or a trial if it was a turn that failed. */
+export const afterRecovery = (block: Block, lane: Lane): Lane => {
+  if (lane.marks.faultRetryAt === undefined) return lane
+  const fault = readFault(block.host.storage.sql, lane.threadId)
+  if (fault?.failure.operation !== "processHead") return clearFault(block, lane)
+  return { ...lane, marks: { ...lane.marks, faultTrial: true } }
 }
 
 /** Removes a thread's fault in this block, if it has one, and gives the lane without it. // Y1 */
 export const clearFault = (block: Block, lane: Lane): Lane => {
-  const { faultRetryAt, ...marks } = lane.marks
+  const { faultRetryAt, faultTrial: _tried, ...marks } = lane.marks
   if (faultRetryAt === undefined) return lane
   block.host.storage.sql.run("DELETE FROM recovery_faults WHERE thread_id = ?", lane.threadId)
   return { ...lane, marks }

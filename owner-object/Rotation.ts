@@ -72,8 +72,9 @@ const needBeforeBackoff = (
   now: number,
   limits: Limits,
 ): Need | undefined => {
-  const { faultRetryAt } = lane.marks
-  if (faultRetryAt !== undefined) return { work: "recover", at: faultRetryAt } // R5
+  const { faultRetryAt, faultTrial } = lane.marks
+  if (faultRetryAt !== undefined && faultTrial === undefined)
+    return { work: "recover", at: faultRetryAt } // R5
   if (lane.mustVisit || (lane.enrolled !== undefined && cover === undefined)) {
     return { work: "visit", at: now } // R4
   }

@@ -34,7 +34,7 @@ const advance = (owner: Owner, life: Life, watcher: Watcher): Effect.Effect<Step
     const frames = framesOf(owner, life, watcher)
     if (frames.length > 0) return [frames, Option.some(undefined)]
     const rung = yield* Effect.timeoutOption(Deferred.await(bell), owner.limits.waitMillis)
-    return Option.isSome(rung)
+    return Option.isSome(rung) || owner.life !== life
       ? [[], Option.some(undefined)]
       : [[{ _tag: "Ended" } as const], Option.none()] // W3
   })

@@ -148,6 +148,26 @@ describe("a thread that cannot be recovered", () => {
     expect(broken.turns + broken.visits + broken.recoveries).toBe(calls)
   })
 
+  it("keeps the fault of a turn until a turn succeeds, although recoveries succeed between", async () => {
+    const world = makeOwnerWorld({ limits: { faultRetryMillis: 4, faultRetryMaxMillis: 8 } })
+    world.thread("broken").turn = "unreadable"
+    await run(world.submit("broken"))
+    await world.alarmsUntil("three turns failed", () => world.thread("broken").turns >= 3)
+    const fault = await statusOf(world, "broken")
+    expect(fault?.attempts).toBeGreaterThanOrEqual(2)
+    await world.alarmsUntil("two more did", () => world.thread("broken").turns >= 5)
+    const later = await statusOf(world, "broken")
+    expect(later?.firstFailedAt).toBe(fault?.firstFailedAt)
+    expect(later?.attempts).toBeGreaterThan(fault?.attempts ?? 0)
+    world.thread("broken").turn = "settle"
+    await world.quiet()
+    expect(world.thread("broken").settled).toEqual([1])
+    expect(await statusOf(world, "broken")).toBeUndefined()
+    expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({
+      faultedLanes: 0,
+    })
+  })
+
   it("is one whose turn finds unreadable records, too", async () => {
     const world = makeOwnerWorld()
     world.thread("broken").turn = "unreadable"

@@ -216,6 +216,24 @@ describe("a lane that waits for its agent", () => {
     expect(world.thread("a").settled).toEqual([1])
   })
 
+  it("waits no longer, however many lanes wait, in the same pass", async () => {
+    const world = makeOwnerWorld({ limits: { promotionBatch: 3, bindingWaitMillis: 60_000 } })
+    const names = Array.from({ length: 14 }, (_, index) => `t-${index}`)
+    for (const name of names) {
+      world.thread(name).turn = "binding"
+      await run(world.submit(name))
+    }
+    await world.alarmsUntil("all wait", () => names.every((name) => world.thread(name).turns > 0))
+    await world.until("all are told", () =>
+      names.every((name) => world.lane(name)?.["work"] === "binding"),
+    )
+    for (const name of names) world.thread(name).turn = "settle"
+    world.crash({ agentsDigest: "others" })
+    world.storage.alarm.set(Date.now() - 1)
+    await world.quiet()
+    for (const name of names) expect(world.thread(name).settled).toEqual([1])
+  })
+
   it("is left to its time by the deployment that set it, however often the owner starts", async () => {
     const world = makeOwnerWorld()
     world.thread("a").turn = "binding"
@@ -290,6 +308,28 @@ describe("a turn", () => {
 })
 
 describe("a held lane", () => {
+  it("is served under mutations without pause once a run has ended", async () => {
+    const world = makeOwnerWorld({ limits: { runningPerOwner: 1, watchMillis: 60_000 } })
+    world.thread("runs").turn = "run"
+    await run(world.submit("runs"))
+    await world.alarmsUntil("one runs", () => world.thread("runs").turns === 1)
+    await run(world.submit("waits"))
+    await world.alarmsUntil("the other is held", () => world.lane("waits")?.["work"] === "held")
+    const served = () => world.thread("waits").settled.length > 0
+    const clients = [1, 2, 3].map(async () => {
+      while (!served()) {
+        await run(Effect.exit(world.submit("waits")))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })
+    world.thread("runs").turn = "settle"
+    world.thread("runs").endRun()
+    await run(world.client.wake({ ownerId, threadId: ThreadId.make("runs") }))
+    await world.alarmsUntil("it is served meanwhile", served)
+    await Promise.all(clients)
+    await world.quiet()
+  })
+
   it("of an owner that died with its mutation under way is visited, though none may start", async () => {
     const landing = gate()
     let holds = false

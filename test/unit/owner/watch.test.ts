@@ -92,6 +92,29 @@ describe("a watcher", () => {
     expect(error).toMatchObject({ _tag: "Unavailable", retryable: true })
   })
 
+  it("hears that a pass of its owner hung and the owner starts again", async () => {
+    const world = makeOwnerWorld({ limits: { passCeilingMillis: 20, closeMillis: 1 } })
+    const { fiber } = await watching(world)
+    await run(world.submit("a"))
+    let hung = false
+    world.setFailpoints({
+      reach: (point) =>
+        Effect.suspend(() => {
+          if (hung || point !== "begin:before") return Effect.void
+          hung = true
+          return Effect.never
+        }),
+    })
+    world.storage.alarm.delete()
+    void world.runtime().alarm()
+    const hungAt = Date.now()
+    await world.until("it hangs beyond its ceiling", () => hung && Date.now() > hungAt + 40)
+    void world.runtime().alarm()
+    const error = await run(Effect.flip(Fiber.join(fiber)))
+    expect(error).toMatchObject({ _tag: "Unavailable", retryable: true })
+    await world.quiet()
+  })
+
   it("that is too slow hears the newest state of each lane, and how many it missed", () => {
     const watcher = makeWatcher(2)
     const change = (...names: ReadonlyArray<string>) =>
