@@ -309,7 +309,18 @@ describe("a turn", () => {
 
 describe("a held lane", () => {
   it("is served under mutations without pause once a run has ended", async () => {
-    const world = makeOwnerWorld({ limits: { runningPerOwner: 1, watchMillis: 60_000 } })
+    const world = makeOwnerWorld({
+      limits: { runningPerOwner: 1, watchMillis: 60_000 },
+      hooks: {
+        // Slow admissions overlap, so that one is always under way.
+        request: async (message): Promise<Fate> => {
+          if (message._tag === "Request" && message.tag === "admit") {
+            await new Promise((resolve) => setTimeout(resolve, 15))
+          }
+          return "deliver"
+        },
+      },
+    })
     world.thread("runs").turn = "run"
     await run(world.submit("runs"))
     await world.alarmsUntil("one runs", () => world.thread("runs").turns === 1)
