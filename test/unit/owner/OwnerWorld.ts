@@ -202,7 +202,25 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
     }
   }
 
+  /** A pass that hangs before it begins, for this long; the next one is not kept. */
+  const hangPass = async (millis: number): Promise<void> => {
+    let hung = false
+    failpoints = {
+      reach: (point) =>
+        Effect.suspend(() => {
+          if (hung || point !== "begin:before") return Effect.void
+          hung = true
+          return Effect.never
+        }),
+    }
+    storage.alarm.delete()
+    void current.runtime.alarm()
+    const hungAt = Date.now()
+    await until("the pass hangs", () => hung && Date.now() > hungAt + millis)
+  }
+
   return {
+    hangPass,
     until,
     isDelivering: () => delivering,
     limits,

@@ -313,19 +313,7 @@ describe("an alarm", () => {
   it("is armed by any request while a pass hangs beyond its ceiling", async () => {
     const world = makeOwnerWorld({ limits: { passCeilingMillis: 20, closeMillis: 1 } })
     await run(world.submit("a"))
-    let hung = false
-    world.setFailpoints({
-      reach: (point) =>
-        Effect.suspend(() => {
-          if (hung || point !== "begin:before") return Effect.void
-          hung = true
-          return Effect.never
-        }),
-    })
-    world.storage.alarm.delete()
-    void world.runtime().alarm()
-    const hungAt = Date.now()
-    await world.until("the pass hangs beyond its ceiling", () => hung && Date.now() > hungAt + 30)
+    await world.hangPass(30)
     await run(world.client.maintenanceStatus({ ownerId }))
     expect(world.storage.alarmAt()).not.toBeNull()
     await world.quiet()

@@ -96,19 +96,7 @@ describe("a watcher", () => {
     const world = makeOwnerWorld({ limits: { passCeilingMillis: 20, closeMillis: 1 } })
     const { fiber } = await watching(world)
     await run(world.submit("a"))
-    let hung = false
-    world.setFailpoints({
-      reach: (point) =>
-        Effect.suspend(() => {
-          if (hung || point !== "begin:before") return Effect.void
-          hung = true
-          return Effect.never
-        }),
-    })
-    world.storage.alarm.delete()
-    void world.runtime().alarm()
-    const hungAt = Date.now()
-    await world.until("it hangs beyond its ceiling", () => hung && Date.now() > hungAt + 40)
+    await world.hangPass(40)
     void world.runtime().alarm()
     const error = await run(Effect.flip(Fiber.join(fiber)))
     expect(error).toMatchObject({ _tag: "Unavailable", retryable: true })
