@@ -113,6 +113,12 @@ const handlers = (options: VerifiedOptions) =>
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),
         abort: (payload) => owner.abort(payload),
+        resolveUnknown: (payload) => owner.resolveUnknown(payload),
+        retry: (payload) => owner.retry(payload),
+        pauseThread: (payload) => owner.pauseThread(payload),
+        resumeThread: (payload) => owner.resumeThread(payload),
+        forgetThread: (payload) => owner.forgetThread(payload),
+        obligations: (payload) => owner.obligations(payload),
         wake: (payload) => owner.wake(payload),
         watch: (payload) => owner.watch(payload),
         reconcile: (payload) => owner.reconcile(payload),
@@ -125,6 +131,8 @@ const handlers = (options: VerifiedOptions) =>
         history: (payload) => thread.history(payload),
         awaitSettlement: (payload) => thread.awaitSettlement(payload),
         readState: (payload) => thread.readState(payload),
+        explain: (payload) => thread.explain(payload),
+        verify: (payload) => thread.verify(payload),
         observe: (payload) => observe(clients, payload),
       })
     }),

@@ -6,6 +6,7 @@
  * time, also after the settlement; it gives what the first one would give now.
  */
 import { Schema } from "effect"
+import { SubmissionCommandFields } from "./Command.ts"
 import {
   JoinedToHost,
   ResolutionConflict,
@@ -14,26 +15,9 @@ import {
   ThreadUnreadable,
   Unavailable,
 } from "./Errors.ts"
-import { OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { Settlement } from "./Settlement.ts"
 
-/** So many characters that are stored as given: no NUL, no lone surrogate. */
-const words = (maximum: number) =>
-  Schema.String.check(Schema.isMaxLength(maximum), Schema.isPattern(/^[^\0\p{Cs}]*$/u))
-
-/**
- * What a caller says. The author is a name for people, as the caller gives it: a service may act for
- * somebody. Who the caller was is set by the edge, and recorded beside it.
- */
-export const AbortFields = {
-  ownerId: OwnerId,
-  threadId: ThreadId,
-  submissionId: SubmissionId,
-  /** At most 256 characters. */
-  author: words(256),
-  /** At most 1,024 characters. */
-  reason: words(1_024),
-}
+export const AbortFields = SubmissionCommandFields
 
 /**
  * `Settled`: it did not run, and has ended. `Aborting`: it runs; its handler has been interrupted, and

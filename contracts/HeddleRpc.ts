@@ -7,22 +7,33 @@ import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortFields, AbortReply } from "./Abort.ts"
 import { EdgeMiddleware } from "./Authorization.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable } from "./Errors.ts"
+import { ExplainFields, RecoveryExplanation } from "./Explain.ts"
+import { ForgetFields, ForgetReply } from "./Forget.ts"
 import { Count, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneStatus, MaintenanceStatus, ThreadPage, WatchFrame } from "./Maintenance.ts"
+import { ObligationPage, ObligationsFields } from "./Obligation.ts"
 import {
   AbortErrors,
+  ForgetErrors,
   ListThreadsFields,
+  PauseErrors,
   ReconcileFields,
   ReconcileReply,
+  ResolveUnknownErrors,
+  RetryErrors,
   RunMaintenanceReply,
   SubmitErrors,
 } from "./OwnerRpc.ts"
+import { PauseFields, PauseReply } from "./Pause.ts"
 import { RecoveryFault } from "./Recovery.ts"
 import { ListOwnersFields, OwnerPage } from "./RegistryRpc.ts"
+import { ResolveUnknownFields, ResolveUnknownReply } from "./ResolveUnknown.ts"
+import { RetryFields, RetryReply } from "./Retry.ts"
 import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
 import { HistoryFields } from "./ThreadRpc.ts"
+import { VerifyFields, VerifyReply } from "./Verify.ts"
 
 const Address = { ownerId: OwnerId, threadId: ThreadId }
 const Common = Schema.Union(CommonErrors)
@@ -33,6 +44,33 @@ export class HeddleRpc extends RpcGroup.make(
   Rpc.make("submit", { payload: SubmitFields, success: Receipt, error: SubmitErrors }),
   /** Ends a submission `aborted`, unless it has settled: at once, or after a grace while it runs. */
   Rpc.make("abort", { payload: AbortFields, success: AbortReply, error: AbortErrors }),
+  /** Decides an ordinary tool call of which nobody knows whether it happened. */
+  Rpc.make("resolveUnknown", {
+    payload: ResolveUnknownFields,
+    success: ResolveUnknownReply,
+    error: ResolveUnknownErrors,
+  }),
+  /** Has a submission go on at once. Clears the lane's fault, backoff and stall; bypasses no evidence. */
+  Rpc.make("retry", { payload: RetryFields, success: RetryReply, error: RetryErrors }),
+  /** A paused thread accepts and gives receipts, and starts nothing until it is resumed. */
+  Rpc.make("pauseThread", { payload: PauseFields, success: PauseReply, error: PauseErrors }),
+  Rpc.make("resumeThread", { payload: PauseFields, success: PauseReply, error: PauseErrors }),
+  /** Deletes all that a thread holds, for ever; refuses with `WorkOwed` unless told to abort first. */
+  Rpc.make("forgetThread", { payload: ForgetFields, success: ForgetReply, error: ForgetErrors }),
+  /** Why it does not run: the thread's own view, completed by the owner's. Writes nothing. */
+  Rpc.make("explain", {
+    payload: ExplainFields,
+    success: Schema.Array(RecoveryExplanation),
+    error: ReadErrors,
+  }),
+  /** Whether the history and the ledger of a thread hold together, a page at a time. Writes nothing. */
+  Rpc.make("verify", { payload: VerifyFields, success: VerifyReply, error: ReadErrors }),
+  /** Everything an owner still owes, with what is in its way and its age. */
+  Rpc.make("obligations", {
+    payload: ObligationsFields,
+    success: ObligationPage,
+    error: Common,
+  }),
   /** Waits up to five minutes; `Pending` is not a failure, call again. */
   Rpc.make("awaitSettlement", {
     payload: { ...Address, submissionId: SubmissionId, timeoutMillis: Schema.optionalKey(Count) },

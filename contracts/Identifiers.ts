@@ -52,6 +52,12 @@ export const StepName = Schema.String.check(
 ).pipe(Schema.brand("StepName"))
 export type StepName = typeof StepName.Type
 
+/** One record of a thread: 32 hexadecimal digits, a hash of (submission, name, part). */
+export const RecordId = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)).pipe(
+  Schema.brand("RecordId"),
+)
+export type RecordId = typeof RecordId.Type
+
 /**
  * The owner's mark of one mutation: `iiiiiiiiiiiiiii-cccccccccc`, incarnation then counter, both of
  * fixed width, so that generations compare as text and stay ordered across incarnations.

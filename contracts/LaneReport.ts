@@ -6,7 +6,15 @@
  * run is live, the thread is paused, or its agent is missing.
  */
 import { Schema } from "effect"
-import { AgentId, Count, Generation, Millis, SubmissionId, ThreadId } from "./Identifiers.ts"
+import {
+  AgentId,
+  Count,
+  Generation,
+  Millis,
+  RecordId,
+  SubmissionId,
+  ThreadId,
+} from "./Identifiers.ts"
 import { openLiterals } from "./Open.ts"
 import { SubmissionState, Title } from "./Submission.ts"
 
@@ -36,6 +44,8 @@ export const LaneHead = Schema.Struct({
   agent: AgentId,
   /** Whether an attempt has ever claimed it. */
   attempted: Schema.Boolean,
+  /** When it was accepted: the age of what is owed. */
+  acceptedAt: Schema.optionalKey(Millis),
 })
 export type LaneHead = typeof LaneHead.Type
 
@@ -74,6 +84,8 @@ export const LaneReport = Schema.Struct({
       submissionId: SubmissionId,
       blocker: Blocker,
       name: Schema.optionalKey(Schema.String),
+      /** What a decision about it names. */
+      recordId: Schema.optionalKey(RecordId),
       sinceAt: Millis,
     }),
   ),

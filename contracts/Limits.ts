@@ -43,6 +43,9 @@ export const defaultLimits = {
   historyRecords: 1_024,
   historyBytes: 1 * MiB,
   pageThreads: 256,
+  /** Lanes that one page of obligations looks at. */
+  obligationLanes: 1_024,
+  obligationAgedMillis: 15 * minute,
   waitMillis: 5 * minute,
   heartbeatMillis: 15 * second,
   /** How long the body of an HTTPS request may take: who sends slowly holds a connection and memory. */
@@ -75,6 +78,12 @@ export const defaultLimits = {
   /** How long the owner waits for `processHead` beyond the attention time. */
   dispatchGraceMillis: 5 * second,
   recoverMillis: 30 * second,
+  forgetSlots: 2,
+  forgetMillis: 30 * second,
+  /** How long a caller of `forgetThread` waits before it is told that the thread is condemned. */
+  forgetWaitMillis: 5 * second,
+  forgetRetryMillis: 1 * second,
+  forgetRetryMaxMillis: 60 * second,
   faultRetryMillis: 5 * second,
   faultRetryMaxMillis: 60 * second,
   /** A recovery that timed out is dear: it is tried less often. */
@@ -131,6 +140,14 @@ export const defaultLimits = {
   /** What a run that is aborted still records before its handler is fenced off. */
   abortGraceMillis: 10 * second,
   stepTimeoutMillis: 5 * minute,
+  toolTimeoutMillis: 60 * second,
+  /** How long an object that was replaced may go on with its outgoing calls. */
+  oldInstanceMillis: 30 * second,
+  /** How long one look of a reconciler may take, and how often one that fails is asked again. */
+  reconcileMillis: 30 * second,
+  reconcileTries: 8,
+  reconcileRetryMillis: 5 * second,
+  reconcileRetryMaxMillis: 60 * second,
   /** A declared retry delay above this ends the attempt as ready with `dueAt`. */
   retryInMemoryMillis: 1 * second,
   /** What an agent may declare; a longer delay or timeout is taken for this. */

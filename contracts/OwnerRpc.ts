@@ -5,7 +5,8 @@ import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
-import { CommonErrors, StorageFull } from "./Errors.ts"
+import { CommonErrors, StorageFull, WorkOwed } from "./Errors.ts"
+import { ForgetFields, ForgetReply } from "./Forget.ts"
 import { Count, OwnerId, ThreadId } from "./Identifiers.ts"
 import { LaneReport } from "./LaneReport.ts"
 import {
@@ -15,7 +16,15 @@ import {
   ThreadPage,
   WatchFrame,
 } from "./Maintenance.ts"
+import { ObligationPage, ObligationsFields } from "./Obligation.ts"
+import { PauseFields, PauseReply } from "./Pause.ts"
 import { RecoveryFault } from "./Recovery.ts"
+import {
+  ResolveUnknownFields,
+  ResolveUnknownRefusal,
+  ResolveUnknownReply,
+} from "./ResolveUnknown.ts"
+import { RetryFields, RetryRefusal, RetryReply } from "./Retry.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
 import { AdmissionRefusal } from "./ThreadRpc.ts"
 
@@ -38,6 +47,61 @@ const abort = Rpc.make("abort", {
   payload: AbortFields,
   success: AbortReply,
   error: AbortErrors,
+}).pipe(admits("Principal"))
+
+/** All that a resolution can answer besides its reply. */
+export const ResolveUnknownErrors = Schema.Union([
+  ...CommonErrors,
+  ...ResolveUnknownRefusal.members,
+  StorageFull,
+])
+
+const resolveUnknown = Rpc.make("resolveUnknown", {
+  payload: ResolveUnknownFields,
+  success: ResolveUnknownReply,
+  error: ResolveUnknownErrors,
+}).pipe(admits("Principal"))
+
+/** All that a retry can answer besides its reply. */
+export const RetryErrors = Schema.Union([...CommonErrors, ...RetryRefusal.members, StorageFull])
+
+/** Clears the fault's wait, the backoff and the stall of the lane, then has the thread retry. */
+const retry = Rpc.make("retry", {
+  payload: RetryFields,
+  success: RetryReply,
+  error: RetryErrors,
+}).pipe(admits("Principal"))
+
+/** All that a pause or resume can answer besides its reply. */
+export const PauseErrors = Schema.Union([...CommonErrors, StorageFull])
+
+const pauseThread = Rpc.make("pauseThread", {
+  payload: PauseFields,
+  success: PauseReply,
+  error: PauseErrors,
+}).pipe(admits("Principal"))
+
+const resumeThread = Rpc.make("resumeThread", {
+  payload: PauseFields,
+  success: PauseReply,
+  error: PauseErrors,
+}).pipe(admits("Principal"))
+
+/** All that a forgetting can answer besides its reply. */
+export const ForgetErrors = Schema.Union([...CommonErrors, WorkOwed])
+
+/** Condemns the lane, durably; the pass deletes what the thread holds once no mutation is active. */
+const forgetThread = Rpc.make("forgetThread", {
+  payload: ForgetFields,
+  success: ForgetReply,
+  error: ForgetErrors,
+}).pipe(admits("Principal"))
+
+/** Everything still owed, with what is in its way and its age. A bounded read, paged by thread id. */
+const obligations = Rpc.make("obligations", {
+  payload: ObligationsFields,
+  success: ObligationPage,
+  error: Common,
 }).pipe(admits("Principal"))
 
 /** A hint from a thread: guarded by its revision, not enrolled, may be lost. */
@@ -142,6 +206,12 @@ const listThreads = Rpc.make("listThreads", {
 export class OwnerRpc extends RpcGroup.make(
   submit,
   abort,
+  resolveUnknown,
+  retry,
+  pauseThread,
+  resumeThread,
+  forgetThread,
+  obligations,
   report,
   wake,
   reconcile,

@@ -10,6 +10,7 @@ import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
+import { ThreadCommandFields } from "./Command.ts"
 import {
   AdmissionLimitExceeded,
   AgentNotRegistered,
@@ -21,6 +22,8 @@ import {
   ThreadUnreadable,
   Unavailable,
 } from "./Errors.ts"
+import { ExplainFields, RecoveryExplanation } from "./Explain.ts"
+import { ThreadForgetRefusal, ThreadForgetReply } from "./Forget.ts"
 import {
   AgentId,
   Count,
@@ -34,9 +37,17 @@ import {
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneReport } from "./LaneReport.ts"
 import { openUnion } from "./Open.ts"
+import { PauseFields, PauseRefusal, PauseReply } from "./Pause.ts"
 import { RecoveryReport } from "./Recovery.ts"
+import {
+  ResolveUnknownFields,
+  ResolveUnknownRefusal,
+  ResolveUnknownReply,
+} from "./ResolveUnknown.ts"
+import { RetryFields, RetryRefusal, RetryReply } from "./Retry.ts"
 import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
 import { Outcome, Receipt, SubmitFields } from "./Submission.ts"
+import { VerifyFields, VerifyReply } from "./Verify.ts"
 
 const Address = { ownerId: OwnerId, threadId: ThreadId }
 const Common = Schema.Union(CommonErrors)
@@ -122,6 +133,46 @@ const requestAbort = Rpc.make("requestAbort", {
   error: Common,
 }).pipe(admits("Owner"))
 
+/** What every command carries besides its own fields: who called, as the edge verified it, is recorded. */
+const Commanded = { principal: Principal, generation: Generation, now: Millis }
+
+/** Decides an ordinary call of which nobody knows whether it happened. */
+const resolveUnknown = Rpc.make("resolveUnknown", {
+  payload: { ...ResolveUnknownFields, ...Commanded },
+  success: threadReply(ResolveUnknownReply, ResolveUnknownRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** Ends the rest between two attempts of a submission. */
+const retry = Rpc.make("retry", {
+  payload: { ...RetryFields, ...Commanded },
+  success: threadReply(RetryReply, RetryRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** One whose generation is not above that of the last pause or resume changes nothing. */
+const pause = Rpc.make("pause", {
+  payload: { ...PauseFields, ...Commanded },
+  success: threadReply(PauseReply, PauseRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+const resume = Rpc.make("resume", {
+  payload: { ...PauseFields, ...Commanded },
+  success: threadReply(PauseReply, PauseRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/**
+ * Deletes all of the thread but a tombstone, in the block that finds nothing owed. With `abort` it first
+ * aborts what is owed; what still runs has its grace, and the call says `WorkOwed` until it has ended.
+ */
+const forget = Rpc.make("forget", {
+  payload: { ...ThreadCommandFields, abort: Schema.Boolean, ...Commanded },
+  success: threadReply(ThreadForgetReply, ThreadForgetRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
 /** One bounded local read. With `fence` it is a fenced visit: the thread stores it, a mutation. */
 const inspect = Rpc.make("inspect", {
   payload: { ...Address, now: Millis, fence: Schema.optionalKey(Generation) },
@@ -192,9 +243,26 @@ const readState = Rpc.make("readState", {
   error: ReadErrors,
 }).pipe(admits("Principal"))
 
+const explain = Rpc.make("explain", {
+  payload: ExplainFields,
+  success: Schema.Array(RecoveryExplanation),
+  error: ReadErrors,
+}).pipe(admits("Principal"))
+
+const verify = Rpc.make("verify", {
+  payload: VerifyFields,
+  success: VerifyReply,
+  error: ReadErrors,
+}).pipe(admits("Principal"))
+
 export class ThreadRpc extends RpcGroup.make(
   admit,
   requestAbort,
+  resolveUnknown,
+  retry,
+  pause,
+  resume,
+  forget,
   inspect,
   recover,
   processHead,
@@ -203,4 +271,6 @@ export class ThreadRpc extends RpcGroup.make(
   observe,
   awaitSettlement,
   readState,
+  explain,
+  verify,
 ).middleware(CallerMiddleware) {}

@@ -8,11 +8,11 @@
 import { Effect, Option, Stream } from "effect"
 import { Rpc } from "effect/rpc"
 import { CurrentCaller } from "../contracts/Authorization.ts"
-import { IdentityMismatch, OperationDenied } from "../contracts/Errors.ts"
+import { IdentityMismatch, OperationDenied, Unavailable } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
-import { abort } from "./Abort.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
+import * as Command from "./Command.ts"
 import * as Hints from "./Hints.ts"
 import type { Life } from "./Life.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
@@ -45,6 +45,20 @@ const mutation = <A, E, R>(
   work: (life: Life) => Effect.Effect<A, E, R>,
 ) => Rpc.uninterruptible(Effect.flatMap(enter(owner, ownerId), work))
 
+/** A mutation that says who called. */
+const command = <P extends { readonly ownerId: OwnerId }, A, E>(
+  owner: Owner,
+  operation: string,
+  work: (caller: Command.Caller, payload: P) => Effect.Effect<A, E>,
+) => {
+  return (payload: P) =>
+    mutation(owner, payload, (life) =>
+      Effect.flatMap(principalOf(operation), (principal) =>
+        work({ owner, life, principal }, payload),
+      ),
+    )
+}
+
 /** A request that only reads. */
 const question = <A>(
   owner: Owner,
@@ -73,18 +87,22 @@ const reconcile = (owner: Owner, life: Life, threadIds: ReadonlyArray<ThreadId>)
     return Effect.as(enrolled, { enrolled: distinct.size })
   })
 
+const unserved = new Unavailable({
+  retryable: false,
+  overloaded: false,
+  reason: "this owner does not serve the method",
+})
+
 export const handlersLayer = (owner: Owner) =>
   OwnerRpc.toLayer({
-    submit: (payload) =>
-      mutation(owner, payload, (life) =>
-        Effect.flatMap(principalOf("submit"), (principal) =>
-          submit(owner, life, payload, principal),
-        ),
-      ),
-    abort: (payload) =>
-      mutation(owner, payload, (life) =>
-        Effect.flatMap(principalOf("abort"), (principal) => abort(owner, life, payload, principal)),
-      ),
+    submit: command(owner, "submit", submit),
+    abort: command(owner, "abort", Command.abort),
+    resolveUnknown: command(owner, "resolveUnknown", Command.resolveUnknown),
+    retry: command(owner, "retry", Command.retry),
+    pauseThread: command(owner, "pauseThread", Command.pauseThread),
+    resumeThread: command(owner, "resumeThread", Command.resumeThread),
+    forgetThread: () => Effect.fail(unserved),
+    obligations: () => Effect.fail(unserved),
     report: (payload) =>
       mutation(owner, payload, (life) =>
         inBlock(owner, life, "report", (block) =>

@@ -18,6 +18,7 @@ import {
   writeLane,
 } from "./Block.ts"
 import { type Lane, withoutBackoff, withoutStall } from "./Lane.ts"
+import { retryFaultNow } from "./RecoveryFaults.ts"
 
 /** Takes a thread's own report in. */
 export const takeReport = (block: Block, threadId: ThreadId, report: LaneReport): void => {
@@ -34,6 +35,21 @@ export const wake = (block: Block, threadId: ThreadId): Lane | undefined => {
   block.life.pass?.marked.add(threadId)
   const marks = withoutStall(withoutBackoff(before.marks))
   return writeLane(block, before, { ...before, mustVisit: true, marks }, { afterTurn: false })
+}
+
+/**
+ * Ends every wait of a lane, so that it is tried now: the wait of its fault, its backoff, its stall, and
+ * the wait for a missing agent. The fault itself stays until what failed succeeds; so does the count of
+ * a wait for an agent.
+ */
+export const endWaits = (block: Block, threadId: ThreadId): void => {
+  const before = readLane(block, threadId)
+  if (before === undefined) return
+  const { binding, ...rest } = withoutStall(withoutBackoff(before.marks))
+  const marks =
+    binding === undefined ? rest : { ...rest, binding: { ...binding, notBefore: block.now } }
+  const lane = retryFaultNow(block, { ...before, marks })
+  writeLane(block, before, lane, { afterTurn: false })
 }
 
 /** Forgets the stored report of a thread and has it visited, fenced. */

@@ -33,6 +33,8 @@ export interface MutationOptions<A, E, EC> {
   readonly threadId: ThreadId
   /** What the payload occupies while it is held. */
   readonly bytes: number
+  /** What the block that enrols does to the lane first. */
+  readonly enrolling?: (block: Block) => void
   /** The thread call under a generation. */
   readonly call: (generation: Generation, now: number) => Effect.Effect<ThreadAnswer<A, E>, EC>
 }
@@ -115,7 +117,10 @@ const refusedByFence = <A, E>(answer: ThreadAnswer<A, E>, generation: Generation
 const attempt = <A, E, EC>(owner: Owner, life: Life, options: MutationOptions<A, E, EC>) =>
   Effect.gen(function* () {
     const { threadId } = options
-    const generation = yield* inBlock(owner, life, "enroll", (block) => enrol(block, threadId))
+    const generation = yield* inBlock(owner, life, "enroll", (block) => {
+      options.enrolling?.(block)
+      return enrol(block, threadId)
+    })
     const answer = yield* owner.failpoints.reach("body:before").pipe(
       Effect.andThen(
         Effect.catchTag(

@@ -141,3 +141,15 @@ export const clearFault = (block: Block, lane: Lane): Lane => {
   block.host.storage.sql.run("DELETE FROM recovery_faults WHERE thread_id = ?", lane.threadId)
   return { ...lane, marks }
 }
+
+/** Has the recovery of a faulted thread tried now. Its fault stays; gives the lane with its retry. */
+export const retryFaultNow = (block: Block, lane: Lane): Lane => {
+  const { faultRetryAt } = lane.marks
+  if (faultRetryAt === undefined || faultRetryAt <= block.now) return lane
+  block.host.storage.sql.run(
+    "UPDATE recovery_faults SET retry_at = ? WHERE thread_id = ?",
+    block.now,
+    lane.threadId,
+  )
+  return { ...lane, marks: { ...lane.marks, faultRetryAt: block.now } }
+}

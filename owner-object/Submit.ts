@@ -6,13 +6,12 @@
  */
 import { Effect, Result } from "effect"
 import { canonicalJson } from "../contracts/CanonicalJson.ts"
-import type { Principal } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import type { Rpc, RpcGroup } from "effect/rpc"
+import type { Caller } from "./Command.ts"
 import type { Life } from "./Life.ts"
 import { withMutation } from "./Mutation.ts"
-import type { Owner } from "./Owner.ts"
 
 export type SubmitPayload = Rpc.Payload<
   Extract<RpcGroup.Rpcs<typeof OwnerRpc>, { readonly _tag: "submit" }>
@@ -48,7 +47,7 @@ const fullness = (life: Life, limits: Limits) =>
         },
       }
 
-export const submit = (owner: Owner, life: Life, payload: SubmitPayload, principal: Principal) =>
+export const submit = ({ life, owner, principal }: Caller, payload: SubmitPayload) =>
   Effect.gen(function* () {
     const bytes = yield* Effect.fromResult(measure(payload, owner.limits))
     return yield* withMutation(owner, life, {

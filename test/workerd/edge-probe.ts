@@ -2,7 +2,7 @@
  * The edges over real stubs of objects that only count: what the edge tests are run against.
  */
 import { DurableObject } from "cloudflare:workers"
-import { Effect, Layer, Scope, Stream } from "effect"
+import { Effect, Scope, Stream } from "effect"
 import { makeEntrypoint } from "../../client/Entrypoint.ts"
 import { makeHttpHandler } from "../../client/Http.ts"
 import { objectTargets } from "../../client/ObjectTargets.ts"
@@ -12,10 +12,14 @@ import { OwnerRpc } from "../../contracts/OwnerRpc.ts"
 import { ThreadRpc } from "../../contracts/ThreadRpc.ts"
 import { makeWireServer, type WireServer } from "../../contracts/transport/index.ts"
 import type { WireExit, WireMessage, WireSink } from "../../contracts/transport/index.ts"
-import { type Call, objectHandlers } from "../unit/client/fakes.ts"
+import { type Call, objectHandlers, provided } from "../unit/client/fakes.ts"
 
 /** Short, so that a reader that has vanished is noticed while a test watches. */
 const limits = makeLimits({ heartbeatMillis: 50 })
+
+const beating = { heartbeatMillis: limits.heartbeatMillis }
+
+type Served = Effect.Effect<WireServer, never, Scope.Scope>
 
 const opened: ObserveFrame = { _tag: "Opened", tailSequence: 2 }
 
@@ -27,20 +31,14 @@ class Counting extends DurableObject {
   constructor(
     ctx: DurableObjectState,
     env: Cloudflare.Env,
-    group: typeof OwnerRpc | typeof ThreadRpc,
+    serve: (handlers: ReturnType<typeof objectHandlers>) => Served,
   ) {
     super(ctx, env)
     const handlers = objectHandlers(this.#calls, {
       observe: Stream.concat(Stream.make(opened), Stream.never),
       awaitSettlement: () => Effect.never,
     })
-    const served = Effect.flatMap(Layer.build(handlers), (context) =>
-      Effect.provideContext(
-        makeWireServer(group as typeof OwnerRpc, { heartbeatMillis: limits.heartbeatMillis }),
-        context,
-      ),
-    )
-    this.#server = Effect.runPromise(Scope.provide(served, Scope.makeUnsafe()))
+    this.#server = Effect.runPromise(Scope.provide(serve(handlers), Scope.makeUnsafe()))
   }
 
   async call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
@@ -71,13 +69,13 @@ class Counting extends DurableObject {
 
 export class EdgeOwner extends Counting {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-    super(ctx, env, OwnerRpc)
+    super(ctx, env, ({ owner }) => provided(makeWireServer(OwnerRpc, beating), owner))
   }
 }
 
 export class EdgeThread extends Counting {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-    super(ctx, env, ThreadRpc)
+    super(ctx, env, ({ thread }) => provided(makeWireServer(ThreadRpc, beating), thread))
   }
 }
 

@@ -50,6 +50,8 @@ const opened: ObserveFrame = { _tag: "Opened", tailSequence: 2 }
 const cursor: ObserveFrame = { _tag: "Cursor", after: 2 }
 const lanePlace = { ownerId, threadId }
 
+const words = { author: "ann", reason: "sent twice" }
+
 const names = { owner: ownerId, thread: `${ownerId}/${threadId}`, registry: "registry" }
 
 /** Every operation, and the object it is meant for. */
@@ -57,8 +59,23 @@ const operations = {
   submit: { object: "owner", payload: submission },
   abort: {
     object: "owner",
-    payload: { ...lanePlace, submissionId, author: "ann", reason: "sent twice" },
+    payload: { ...lanePlace, ...words, submissionId },
   },
+  resolveUnknown: {
+    object: "owner",
+    payload: {
+      ...lanePlace,
+      ...words,
+      submissionId,
+      recordId: "0".repeat(32),
+      resolution: { _tag: "CompletedWithResult", result: { paid: true } },
+    },
+  },
+  retry: { object: "owner", payload: { ...lanePlace, ...words, submissionId } },
+  pauseThread: { object: "owner", payload: { ...lanePlace, ...words } },
+  resumeThread: { object: "owner", payload: { ...lanePlace, ...words } },
+  forgetThread: { object: "owner", payload: { ...lanePlace, ...words, abort: true } },
+  obligations: { object: "owner", payload: { ownerId, agedAfterMillis: 60_000, limit: 7 } },
   wake: { object: "owner", payload: lanePlace },
   watch: { object: "owner", payload: { ownerId } },
   reconcile: { object: "owner", payload: { ownerId, threadIds: [threadId] } },
@@ -71,6 +88,8 @@ const operations = {
   history: { object: "thread", payload: lanePlace },
   awaitSettlement: { object: "thread", payload: { ...lanePlace, submissionId } },
   readState: { object: "thread", payload: lanePlace },
+  explain: { object: "thread", payload: { ...lanePlace, submissionId } },
+  verify: { object: "thread", payload: { ...lanePlace, after: 7, limit: 100 } },
   observe: { object: "thread", payload: lanePlace },
 } as const
 
@@ -196,6 +215,9 @@ describe("the edge", () => {
       for (const tag of [
         "admit",
         "requestAbort",
+        "pause",
+        "resume",
+        "forget",
         "inspect",
         "recover",
         "processHead",

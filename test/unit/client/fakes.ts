@@ -105,7 +105,7 @@ export interface Objects {
 
 const unused = Effect.die(new Error("no test calls this"))
 
-/** The handlers of both kinds of objects, and the real role check in front of them. */
+/** The handlers of each kind of objects, and the real role check in front of them. */
 export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
   const note = (object: string, operation: string, payload: unknown) =>
     Effect.map(CurrentCaller, (caller) => {
@@ -125,6 +125,16 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
   const ownerHandlers = OwnerRpc.toLayer({
     submit: on("owner", "submit", answers.submit ?? (() => Effect.succeed(receipt))),
     abort: on("owner", "abort", () => Effect.succeed({ _tag: "Aborting" as const })),
+    resolveUnknown: on("owner", "resolveUnknown", () =>
+      Effect.succeed({ state: "ready" as const, undecided: 0 }),
+    ),
+    retry: on("owner", "retry", () => Effect.succeed({ state: "ready" as const, dueAt: 0 })),
+    pauseThread: on("owner", "pauseThread", () =>
+      Effect.succeed({ paused: true, pause: { author: "ann", reason: "audit", sinceAt: 1_000 } }),
+    ),
+    resumeThread: on("owner", "resumeThread", () => Effect.succeed({ paused: false })),
+    forgetThread: on("owner", "forgetThread", () => Effect.succeed({ _tag: "Condemned" as const })),
+    obligations: on("owner", "obligations", () => Effect.succeed({ obligations: [] })),
     report: on("owner", "report", () => unused),
     wake: on("owner", "wake", () => Effect.succeed(lane)),
     laneStatus: on("owner", "laneStatus", () => answers.laneStatus ?? Effect.succeed(lane)),
@@ -157,6 +167,11 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
   const threadHandlers = ThreadRpc.toLayer({
     admit: on("thread", "admit", () => unused),
     requestAbort: on("thread", "requestAbort", () => unused),
+    resolveUnknown: on("thread", "resolveUnknown", () => unused),
+    retry: on("thread", "retry", () => unused),
+    pause: on("thread", "pause", () => unused),
+    resume: on("thread", "resume", () => unused),
+    forget: on("thread", "forget", () => unused),
     inspect: on("thread", "inspect", () => unused),
     recover: on("thread", "recover", () => unused),
     processHead: on("thread", "processHead", () => unused),
@@ -178,6 +193,8 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
       answers.awaitSettlement ?? (() => Effect.succeed({ _tag: "Settled" as const, settlement })),
     ),
     readState: on("thread", "readState", () => Effect.succeed({ version: 0 })),
+    explain: on("thread", "explain", () => Effect.succeed([])),
+    verify: on("thread", "verify", () => Effect.succeed({ checks: [], records: 0 })),
     observe: (payload) =>
       Stream.unwrap(Effect.as(note("thread", "observe", payload), answers.observe ?? Stream.empty)),
   })
@@ -187,8 +204,17 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     takeDue: on("registry", "takeDue", () => unused),
     looked: on("registry", "looked", () => unused),
   })
-  return Layer.mergeAll(ownerHandlers, threadHandlers, registryHandlers, callerMiddlewareLayer)
+  // Apart: handlers are known by the names of their operations, and some of these are in two groups.
+  return {
+    owner: Layer.merge(ownerHandlers, callerMiddlewareLayer),
+    thread: Layer.merge(threadHandlers, callerMiddlewareLayer),
+    registry: Layer.merge(registryHandlers, callerMiddlewareLayer),
+  }
 }
+
+/** A server over its handlers. */
+export const provided = <A, R, RL>(server: Effect.Effect<A, never, R>, layer: Layer.Layer<RL>) =>
+  Effect.flatMap(Layer.build(layer), (context) => Effect.provideContext(server, context))
 
 export const makeObjects = Effect.fnUntraced(function* (
   answers: Answers = {},
@@ -196,10 +222,10 @@ export const makeObjects = Effect.fnUntraced(function* (
   const calls: Array<Call> = []
   const reached: Array<string> = []
   let closed = 0
-  const served = yield* Layer.build(objectHandlers(calls, answers))
-  const ownerServer = yield* Effect.provideContext(makeWireServer(OwnerRpc), served)
-  const threadServer = yield* Effect.provideContext(makeWireServer(ThreadRpc), served)
-  const registryServer = yield* Effect.provideContext(makeWireServer(RegistryRpc), served)
+  const { owner, thread, registry } = objectHandlers(calls, answers)
+  const ownerServer = yield* provided(makeWireServer(OwnerRpc), owner)
+  const threadServer = yield* provided(makeWireServer(ThreadRpc), thread)
+  const registryServer = yield* provided(makeWireServer(RegistryRpc), registry)
   const at = (name: string, server: WireServer) => {
     reached.push(name)
     return inMemoryTarget(server)

@@ -225,6 +225,11 @@ export class FakeThread {
             ? success(reply)
             : { report: this.report(), result: { _tag: "Failure" as const, error: reply } }
         }),
+      resolveUnknown: () => unused,
+      retry: () => unused,
+      pause: () => unused,
+      resume: () => unused,
+      forget: () => unused,
       inspect: ({ fence }) =>
         Effect.sync(() => {
           this.visits += 1
@@ -259,6 +264,8 @@ export class FakeThread {
       observe: () => unused,
       awaitSettlement: () => unused,
       readState: () => unused,
+      explain: () => unused,
+      verify: () => unused,
     })
     return Effect.runSync(
       makeWireServer(ThreadRpc).pipe(
