@@ -1,90 +1,149 @@
-/** The whole process killed under load, and started again on the same disk. */
+/**
+ * The whole process killed at random moments under load, and started again on the same disk.
+ *
+ * Each run draws another seed. `HEDDLE_RESTART_SEED` runs the one that a failure has printed.
+ */
+import { randomUUID } from "node:crypto"
 import { beforeAll, describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
-import { AgentId, IdempotencyKey, OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
+import { Effect, Schedule } from "effect"
+import type { HeddleClient } from "../../client/HeddleClient.ts"
+import type { ThreadId } from "../../contracts/Identifiers.ts"
 import type { JournalRecord } from "../../contracts/JournalRecord.ts"
+import type { Receipt } from "../../contracts/Submission.ts"
+import { type ThreadEvidence, verifyThread } from "../../scripts/demo/Verify.ts"
 import type { WorkerBuild } from "../../scripts/workerBuild.ts"
+import { type End, runLoad } from "./restart-load.ts"
+import { killsCount, ownerId, type Plan, planOf } from "./restart-plan.ts"
 import { build, startServer } from "./server.ts"
 
-const ownerId = OwnerId.make("shop")
-const threads = Array.from({ length: 10 }, (_, index) => ThreadId.make(`order-${index}`))
-const each = 10
+type Client = HeddleClient["Service"]
 
-const submissions = Array.from({ length: each }, (_, round) =>
-  threads.map((threadId) => ({
-    ownerId,
-    threadId,
-    agent: AgentId.make("tally"),
-    input: { workMillis: 20 },
-    idempotencyKey: IdempotencyKey.make(`${threadId}-${round}`),
-  })),
-).flat()
+const seed = process.env["HEDDLE_RESTART_SEED"] ?? randomUUID().slice(0, 8)
 
 let worker: WorkerBuild
 beforeAll(async () => {
   worker = await build()
 })
 
-describe("a SIGKILL in the middle of the work", () => {
-  it.live("loses no receipt: each settles exactly once and in order on the same disk", () =>
+const tell = (line: string) => void process.stdout.write(`${line}\n`)
+
+const wholeHistory = Effect.fnUntraced(function* (client: Client, threadId: ThreadId) {
+  const records: Array<JournalRecord> = []
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const page: { records: ReadonlyArray<JournalRecord>; next?: number } =
+      yield* client.rpc.history({ ownerId, threadId, after })
+    records.push(...page.records)
+    after = page.next
+  }
+  return records
+})
+
+const bySequence = (ends: ReadonlyArray<End>): ReadonlyArray<Receipt> =>
+  ends
+    .flatMap(({ receipts: [receipt] }) => receipt ?? [])
+    .toSorted((first, second) => first.sequence - second.sequence)
+
+/** What a thread holds, beside what its clients were told. */
+const evidenceOf = Effect.fnUntraced(function* (
+  client: Client,
+  threadId: ThreadId,
+  ends: ReadonlyArray<End>,
+) {
+  const receipts = bySequence(ends)
+  return {
+    threadId,
+    name: threadId,
+    receipts,
+    settlements: new Map(ends.map(({ settlement }) => [settlement.submissionId, settlement])),
+    statuses: yield* Effect.forEach(receipts, ({ submissionId }) =>
+      client.rpc.status({ ownerId, threadId, submissionId }),
+    ),
+    records: yield* wholeHistory(client, threadId),
+  } satisfies ThreadEvidence
+})
+
+/** The journal without what tells of losses, numbers and times. */
+const normalised = ({ records, receipts }: ThreadEvidence) => {
+  const sequences = new Map(receipts.map(({ submissionId, sequence }) => [submissionId, sequence]))
+  return records
+    .filter(({ kind }) => kind !== "AttemptInterrupted")
+    .map(({ kind, name, submissionId }) =>
+      [sequences.get(submissionId), kind, name ?? ""].join(" "),
+    )
+}
+
+/** The journal of a thread that was never interrupted. */
+const undisturbed = (submissions: number) =>
+  Array.from({ length: submissions }, (_, index) => index + 1).flatMap((sequence) => [
+    `${sequence} InputApplied `,
+    `${sequence} StateChanged count`,
+    `${sequence} StepCompleted work`,
+    `${sequence} Settled `,
+  ])
+
+/** Waits until the owner owes nothing and holds no alarm, and says what it is like if it never does. */
+const rest = (client: Client) => {
+  let last: unknown
+  return client.rpc.maintenanceStatus({ ownerId }).pipe(
+    Effect.tap((status) => Effect.sync(() => (last = status))),
+    Effect.repeat({
+      schedule: Schedule.spaced("50 millis"),
+      until: ({ nonterminal, alarmAt, dirty, processed }) =>
+        nonterminal === 0 && alarmAt === undefined && dirty === processed,
+    }),
+    Effect.timeoutOrElse({
+      duration: "8 seconds",
+      orElse: () => Effect.die(new Error(`the owner does not rest: ${JSON.stringify(last)}`)),
+    }),
+  )
+}
+
+/** Each caller of a key has the same receipt, at most one of them the first. */
+const expectOneReceiptEach = (plan: Plan, ends: ReadonlyArray<End>): void =>
+  plan.submissions.forEach(({ submit }, index) => {
+    const receipts = ends[index]?.receipts ?? []
+    const [first] = receipts
+    for (const receipt of receipts) {
+      expect(receipt).toMatchObject({ ownerId, threadId: submit.threadId })
+      expect({ ...receipt, duplicate: true }).toEqual({ ...first, duplicate: true })
+    }
+    expect(receipts.filter(({ duplicate }) => !duplicate).length).toBeLessThanOrEqual(1)
+  })
+
+describe(`a SIGKILL at ${killsCount} random moments of the work`, () => {
+  it.live("loses nothing, does nothing twice, and keeps the order of every thread", () =>
     Effect.gen(function* () {
+      tell(`HEDDLE_RESTART_SEED=${seed}`)
+      const plan = planOf(seed)
       const { client, killAndStart } = yield* startServer(worker)
-      let settled = 0
-      const underWay = yield* Deferred.make<void>()
-      // The caller's part: the same key again until there is a receipt, and waiting for its end.
-      const work = (submission: (typeof submissions)[number]) =>
-        client.submit(submission).pipe(
-          Effect.retry({
-            while: (error) => error._tag === "Unavailable" && error.retryable,
-            times: 20,
-          }),
-          Effect.flatMap((receipt) =>
-            Effect.map(client.awaitSettled(receipt), (settlement) => ({ receipt, settlement })),
-          ),
-          Effect.tap(() => {
-            settled += 1
-            return settled < 25 ? Effect.void : Deferred.succeed(underWay, undefined)
-          }),
-        )
-      const all = yield* Effect.forkChild(Effect.forEach(submissions, work, { concurrency: 60 }), {
-        startImmediately: true,
-      })
-      yield* Deferred.await(underWay)
-      const before = settled
-      yield* killAndStart
-      const ends = yield* Fiber.join(all)
-      expect(before).toBeLessThan(submissions.length)
-      for (const { receipt, settlement } of ends)
-        expect(settlement).toMatchObject({
-          outcome: "completed",
-          submissionId: receipt.submissionId,
-          sequence: receipt.sequence,
-        })
+      const { ends, killed } = yield* runLoad(plan, { client, killAndStart })
+      expect(killed).toHaveLength(killsCount)
+      // Each came under load.
+      for (const { settled } of killed) expect(settled).toBeLessThan(plan.submissions.length)
+      expectOneReceiptEach(plan, ends)
       // The keys have survived, too: nothing is accepted twice.
-      const again = yield* Effect.forEach(submissions, (one) => client.submit(one), {
+      const again = yield* Effect.forEach(plan.submissions, ({ submit }) => client.submit(submit), {
         concurrency: 20,
       })
-      expect(again).toEqual(ends.map(({ receipt }) => ({ ...receipt, duplicate: true })))
-      for (const threadId of threads) {
-        const page = yield* client.rpc.history({ ownerId, threadId })
-        const records: ReadonlyArray<JournalRecord> = page.records
-        const accepted = ends
-          .map(({ receipt }) => receipt)
-          .filter((receipt) => receipt.threadId === threadId)
-          .toSorted((first, second) => first.sequence - second.sequence)
-        expect(accepted.map((receipt) => receipt.sequence)).toEqual(
-          Array.from({ length: each }, (_, index) => index + 1),
-        )
-        const ids = accepted.map((receipt) => receipt.submissionId)
-        const order = (kind: string) =>
-          records.filter((record) => record.kind === kind).map((record) => record.submissionId)
-        expect(order("InputApplied")).toEqual(ids)
-        expect(order("StateChanged")).toEqual(ids)
-        expect(order("StepCompleted")).toEqual(ids)
-        expect(order("Settled")).toEqual(ids)
-        expect(records.map((record) => record.sequence)).toEqual(records.map((_, at) => at + 1))
-        expect(yield* client.rpc.readState({ ownerId, threadId })).toMatchObject({ value: each })
+      expect(again).toEqual(ends.map(({ receipts }) => ({ ...receipts[0], duplicate: true })))
+      let lost = 0
+      for (const threadId of plan.threads) {
+        const itsEnds = ends.filter(({ receipts }) => receipts[0]?.threadId === threadId)
+        const evidence = yield* evidenceOf(client, threadId, itsEnds)
+        expect(verifyThread(evidence)).toEqual([])
+        expect(normalised(evidence)).toEqual(undisturbed(itsEnds.length))
+        for (const { settlement } of itsEnds) {
+          const output = { count: settlement.sequence }
+          expect(settlement).toMatchObject({ outcome: "completed", output })
+        }
+        const state = yield* client.rpc.readState({ ownerId, threadId })
+        expect(state).toMatchObject({ value: itsEnds.length })
+        lost += evidence.records.filter(({ kind }) => kind === "AttemptInterrupted").length
       }
+      // Else the kills have hit nothing, and all of this says nothing.
+      expect(lost).toBeGreaterThan(0)
+      tell(`${lost} attempts lost in ${killed.length} kills`)
+      yield* rest(client)
     }),
   )
 })

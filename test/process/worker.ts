@@ -21,7 +21,18 @@ const noop = Agent.make("noop", { input: Schema.Json, output: Schema.Null }).han
 
 const heddle = Heddle.make({
   agents: [tally, noop],
-  limits: { lostBackoffMillis: 50, transportBackoffMaxMillis: 1_000 },
+  limits: {
+    lostBackoffMillis: 50,
+    // Many kills in a row look like a pass, and a run, that kills its own object.
+    lostBackoffMaxMillis: 200,
+    passRetryMaxMillis: 200,
+    unfinishedPassesBeforeOneSlot: 100,
+    transportBackoffMaxMillis: 1_000,
+    // What a lost process was doing is found at the end of these.
+    coverMillis: 500,
+    watchMillis: 300,
+    watchMaxMillis: 600,
+  },
 })
 
 export class Owner extends heddle.OwnerObject {}
