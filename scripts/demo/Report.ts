@@ -28,6 +28,8 @@ export interface Summary {
   readonly interruption: Interruption | undefined
   /** Runs that had begun and not ended when the process was killed, as their histories tell. */
   readonly interrupted: number
+  /** Runs whose lost attempt was found by recovery, and that have settled since. */
+  readonly recovered: number
   /** What settled as failed, with the document's name. */
   readonly failed: ReadonlyArray<FailedDocument>
   /** From the first submit to the last settlement, the outage included. */
@@ -48,12 +50,24 @@ const tally = (keys: ReadonlyArray<string>): ReadonlyMap<string, number> => {
   return counts
 }
 
+const idsOf = ({ receipts }: ThreadEvidence): ReadonlyArray<SubmissionId> =>
+  receipts.map(({ submissionId }) => submissionId)
+
 /** Its run was entered, and then again. */
 const wasInterrupted =
   ({ records, settlements }: ThreadEvidence) =>
   (submissionId: SubmissionId): boolean =>
     (settlements.get(submissionId)?.attempts ?? 0) > 1 ||
     records.some((one) => one.submissionId === submissionId && one.kind === "AttemptInterrupted")
+
+/** Its history tells first that an attempt of it was lost, and then its settlement. */
+const wasRecovered =
+  ({ records }: ThreadEvidence) =>
+  (submissionId: SubmissionId): boolean => {
+    const kinds = records.filter((one) => one.submissionId === submissionId).map(({ kind }) => kind)
+    const lostAt = kinds.indexOf("AttemptInterrupted")
+    return lostAt >= 0 && kinds.includes("Settled", lostAt)
+  }
 
 const failedOf = ({ name, settlements }: ThreadEvidence): ReadonlyArray<FailedDocument> =>
   [...settlements.values()].flatMap(({ sequence, failure }) =>
@@ -81,9 +95,8 @@ export const summarize = (
     ...run,
     documents: threads.length,
     submissions: threads.reduce((sum, { receipts }) => sum + receipts.length, 0),
-    interrupted: threads.flatMap((thread) =>
-      thread.receipts.map(({ submissionId }) => submissionId).filter(wasInterrupted(thread)),
-    ).length,
+    interrupted: threads.flatMap((thread) => idsOf(thread).filter(wasInterrupted(thread))).length,
+    recovered: threads.flatMap((thread) => idsOf(thread).filter(wasRecovered(thread))).length,
     failed: threads.flatMap(failedOf),
     outcomes: tally(settlements.map(({ outcome }) => outcome)),
     failures: tally(
@@ -129,6 +142,7 @@ export const summaryTable = (summary: Summary): string => {
         : `${interruption.settled}, ${interruption.accepted - interruption.settled}`,
     ],
     ["runs interrupted by it", summary.interrupted],
+    ["recovered and settled since", summary.recovered],
     ["submissions per second", rateText(summary)],
     ["duplicates", countOf(summary, "duplicate")],
     ["lost", countOf(summary, "lost")],

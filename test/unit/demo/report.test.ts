@@ -51,6 +51,7 @@ const summary: Summary = {
   restarts: 1,
   interruption: { settled: 2, accepted: 4 },
   interrupted: 1,
+  recovered: 1,
   failed: [],
   elapsedMillis: 2_000,
   findings: [],
@@ -82,6 +83,7 @@ describe("the report", () => {
       "restarts (SIGKILL) | 1",
       "settled, under way at the kill | 2, 2",
       "runs interrupted by it | 1",
+      "recovered and settled since | 1",
       "submissions per second | 2.5",
       "duplicates | 0",
       "lost | 0",
@@ -100,7 +102,7 @@ describe("the report", () => {
       expect(isRight(wrong)).toBe(false)
       expect(
         rows(summaryTable(wrong))
-          .slice(10)
+          .slice(11)
           .filter((row) => row.endsWith(" 1")),
       ).toHaveLength(1)
     }
@@ -275,6 +277,16 @@ describe("the evidence of a kill", () => {
     expect(summaryOf(settlement, lost).interrupted).toBe(1)
     expect(summaryOf({ ...settlement, attempts: 2 }, lost).interrupted).toBe(1)
     expect(summaryOf({ ...settlement, attempts: 2 }, ["InputApplied"]).interrupted).toBe(1)
+  })
+
+  it("is a recovery where a run whose attempt was found lost has settled since", () => {
+    expect(summaryOf(settlement, ["InputApplied", "Settled"]).recovered).toBe(0)
+    expect(summaryOf({ ...settlement, attempts: 2 }, ["InputApplied", "Settled"]).recovered).toBe(0)
+    expect(summaryOf(settlement, ["InputApplied", "AttemptInterrupted"]).recovered).toBe(0)
+    const twice = ["InputApplied", "AttemptInterrupted", "AttemptInterrupted", "Settled"] as const
+    expect(summaryOf(settlement, twice).recovered).toBe(1)
+    const afterwards = ["InputApplied", "Settled", "AttemptInterrupted"] as const
+    expect(summaryOf(settlement, afterwards).recovered).toBe(0)
   })
 
   it("names a document that failed with its failure", () => {
