@@ -143,8 +143,8 @@ export const defaultLimits = {
   toolTimeoutMillis: 60 * second,
   /** How long an object that was replaced may go on with its outgoing calls. */
   oldInstanceMillis: 30 * second,
-  /** How long one look of a reconciler may take, and how often one that fails is asked again. */
-  reconcileMillis: 30 * second,
+  /** How long one look of a reconciler may take (a recovery as a whole has 30 s), and how often it is asked. */
+  reconcileMillis: 20 * second,
   reconcileTries: 8,
   reconcileRetryMillis: 5 * second,
   reconcileRetryMaxMillis: 60 * second,

@@ -84,7 +84,11 @@ export const judge = (
 }
 
 /** Writes what was said. */
-const intend = (block: Block, row: SubmissionRow, command: AbortCommand): AbortIntent => {
+export const intend = (
+  block: Block,
+  row: SubmissionRow,
+  command: Pick<AbortCommand, "author" | "reason" | "principal">,
+): AbortIntent => {
   const { author, principal, reason } = command
   const intent = { author, principal, reason }
   writeAbort(block.sql, row.sequence, intent) // T1
@@ -143,7 +147,7 @@ const endAfterGrace = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =
   )
 
 /** Tells the attempt that runs this submission here, once; there may be none. */
-const tell = (thread: Thread, submissionId: SubmissionId): Effect.Effect<void> =>
+export const tell = (thread: Thread, submissionId: SubmissionId): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { live } = thread
     if (live === undefined || live.aborting || live.sequence !== sequenceOf(submissionId))

@@ -15,8 +15,17 @@ import type {
   ThreadId,
 } from "../contracts/Identifiers.ts"
 import { readRetry, type RetryPolicy } from "./RetryPolicy.ts"
+import { type Execution, type Tool, type ToolCall, type Tools, toolsByName } from "./Tool.ts"
 
 export type { RetryPolicy } from "./RetryPolicy.ts"
+export {
+  type Execution,
+  type Reconciliation,
+  tool,
+  type Tool,
+  type ToolCall,
+  type ToolOptions,
+} from "./Tool.ts"
 
 /** The body of a step failed and declared no error schema: what was recorded of it. */
 export class StepFailed extends Schema.TaggedError<StepFailed>()("StepFailed", {
@@ -32,10 +41,38 @@ export class StepTimedOut extends Schema.TaggedError<StepTimedOut>()("StepTimedO
   timeoutMillis: Schema.Number,
 }) {}
 
+/**
+ * A `readonly` or `idempotent` call failed with what its tool does not declare: what was recorded of it. An
+ * ordinary call never raises it: such a failure leaves open whether the call happened.
+ */
+export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
+  call: Schema.String,
+  /** The `_tag` of the failure, or `Error`. */
+  tag: Schema.String,
+  message: Schema.String,
+}) {}
+
+/** A `readonly` or `idempotent` call did not end in time. Recorded: a later attempt sees it again. */
+export class ToolTimedOut extends Schema.TaggedError<ToolTimedOut>()("ToolTimedOut", {
+  call: Schema.String,
+  timeoutMillis: Schema.Number,
+}) {}
+
+/** What the operations of a run raise besides what is declared. */
+export type RunFailure = StepFailed | StepTimedOut | ToolFailed | ToolTimedOut
+
 export interface StepOptions {
   readonly retry?: RetryPolicy
   /** Default 5 min; finite. A timeout is an outcome: recorded and raised again. */
   readonly timeout?: Duration.Input
+}
+
+export interface ToolCallOptions {
+  /**
+   * What the call is about: recorded before it starts, and told to its reconciler and to whoever must decide
+   * about it. Nothing secret.
+   */
+  readonly request?: Json
 }
 
 /** Anything JSON can say. */
@@ -82,6 +119,17 @@ export interface Run<State = never> {
       options?: StepOptions,
     ): Effect.Effect<A, [EB] extends [never] ? StepTimedOut : StepFailed | StepTimedOut, R>
   }
+  /**
+   * Calls the outside, as its tool declares. Only a recorded outcome is ever seen here: when the outcome of an
+   * ordinary call is lost (a timeout, a defect, an undeclared failure, a crash) nothing is raised; the run
+   * waits until the reconciler or somebody has told it.
+   */
+  readonly tool: <A, E, RT, X extends Execution, EB, R>(
+    name: string,
+    tool: Tool<A, E, RT, X>,
+    body: Effect.Effect<A, EB, R> | ((call: ToolCall) => Effect.Effect<A, EB, R>),
+    options?: ToolCallOptions,
+  ) => Effect.Effect<A, E | (X extends "ordinary" ? never : ToolFailed | ToolTimedOut), R>
   /** The thread's typed value, shared by all its runs in their order. */
   readonly state: {
     /** None until it was first written. What was read is recorded. */
@@ -119,15 +167,21 @@ export interface AgentOptions<In, Out, Err, State> {
 /** A handler with its agent: what a deployment registers. `R` are the services it needs. */
 export interface AgentLive<out R> {
   readonly agent: Agent<any, any, any, any>
+  /** The tools that its runs may call. */
+  readonly tools: Tools
   readonly handle: (input: any, run: Run<any>) => Effect.Effect<any, any, R | Scope.Scope>
 }
 
 export interface Agent<In, Out, Err, State> extends AgentOptions<In, Out, Err, State> {
   readonly name: AgentId
-  /** Gives the agent its code. The per-attempt `Scope` closes when the attempt ends. */
-  readonly handler: <R>(
-    handle: (input: In, run: Run<State>) => Effect.Effect<Out, Err | StepFailed | StepTimedOut, R>,
-  ) => AgentLive<Exclude<R, Scope.Scope>>
+  /**
+   * Gives the agent its code, and names the tools that it calls: recovery must find them without it. The
+   * per-attempt `Scope` closes when the attempt ends. Throws at once if two tools have the same name.
+   */
+  readonly handler: <R, RT = never>(
+    handle: (input: In, run: Run<State>) => Effect.Effect<Out, Err | RunFailure, R>,
+    options?: { readonly tools?: ReadonlyArray<Tool<any, any, RT, Execution>> },
+  ) => AgentLive<Exclude<R, Scope.Scope> | RT>
 }
 
 /** Defines an agent. Throws at once on a name that is no `AgentId`, and on a retry that means nothing. */
@@ -141,7 +195,8 @@ export const make = <In, Out, Err = never, State = never>(
   const agent: Agent<In, Out, Err, State> = {
     ...options,
     name: AgentId.make(name),
-    handler: (handle) => ({ agent, handle }) as AgentLive<never>,
+    handler: (handle, { tools = [] } = {}) =>
+      ({ agent, handle, tools: toolsByName(tools) }) as AgentLive<never>,
   }
   return agent
 }

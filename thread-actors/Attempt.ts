@@ -72,7 +72,7 @@ const concluded = (
   live: LiveAttempt,
   verdict: Verdict,
 ): Effect.Effect<Tried<Ending>> =>
-  bracket(thread.options.failpoints, "settle", () =>
+  bracket(thread.options.failpoints, verdict._tag === "CallOpen" ? "suspend" : "settle", () =>
     attempt(() =>
       transact(thread, (block): Ending => {
         const end = conclude(block, live, verdict)

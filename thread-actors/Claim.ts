@@ -5,14 +5,15 @@
  *   of the submission is decoded.
  * - C2 No claim starts at or after `yieldAt`, of a head that is not ready and due, of a paused thread,
  *   or for an agent that this deployment lacks.
- * - C3 The first claim of a submission records `InputApplied` and opens the run in the same block.
+ * - C3 The first claim of a submission records `InputApplied` and opens the run in the same block. One that
+ *   was parked, and about which somebody's word was given, is opened again by its claim.
  */
 import type { AttemptId } from "../contracts/Identifiers.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import { type Block, touch } from "./Block.ts"
 import { readHead } from "./Head.ts"
 import { append, bytesOf, runSize } from "./Journal.ts"
-import { retriesOf, type SubmissionRow, undefer } from "./Ledger.ts"
+import { retriesOf, type SubmissionRow, undefer, unlist } from "./Ledger.ts"
 import type { Claimed } from "./LiveAttempt.ts"
 
 export type ClaimAnswer =
@@ -83,12 +84,28 @@ const applyInput = (block: Block, row: SubmissionRow): void => {
   undefer(block.sql, row)
 }
 
+/** Opens a run again that was parked. */
+const reopen = (block: Block, row: SubmissionRow): void => {
+  append(
+    block,
+    {
+      submission: row.sequence,
+      kind: "Recovered",
+      epoch: row.epoch,
+      payload: `{"decision":"Resume"}`,
+    },
+    { open: row.sequence }, // C3
+  )
+  unlist(block.sql, row.sequence)
+}
+
 /** Claims this head. It must be ready. */
 const claim = (block: Block, head: SubmissionRow, suspect: boolean): Claimed => {
   const row = charge(block, head)
-  const first = block.header.tail.open !== row.sequence
+  const first = row.attempts === 1
   if (first) applyInput(block, row)
-  else touch(block)
+  else if (block.header.tail.open === row.sequence) touch(block)
+  else reopen(block, row)
   return {
     identity: { ownerId: block.header.ownerId, threadId: block.header.threadId },
     row,

@@ -17,7 +17,7 @@ import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, transact } from "./Block.ts"
 import { attempt, type Tried } from "./Durable.ts"
 import { systemFailure } from "./Failures.ts"
-import { append, bytesOf, findNamed, isProgress } from "./Journal.ts"
+import { append, bytesOf, findLast, findNamed, isProgress } from "./Journal.ts"
 import { condemn, type LiveAttempt, type Verdict } from "./LiveAttempt.ts"
 import { misuse } from "./Misuse.ts"
 import { holds } from "./Settle.ts"
@@ -97,21 +97,43 @@ export const readFact = <A>(running: Running, read: (sql: Sql) => A): Effect.Eff
     return tried._tag === "Done" ? Effect.succeed(tried.value) : lost(running, tried.error)
   })
 
+/** The last record of an operation that may have several, and its part. */
+export interface LastRecorded extends Recorded {
+  readonly part: number
+}
+
+const recorded = <A extends { readonly kind: RecordKind; readonly payload: string }>(
+  running: Running,
+  found: A | undefined,
+): Effect.Effect<(Omit<A, "payload"> & Recorded) | undefined> => {
+  if (found === undefined) return Effect.undefined
+  const payload = parse(found.payload)
+  if (payload === undefined) return leave(running, { _tag: "Unreadable", what: "journal" })
+  return Effect.succeed({ ...found, payload })
+}
+
 /** What this run has recorded under the name, or nothing. */
 export const recall = (running: Running, name: string): Effect.Effect<Recorded | undefined> =>
   Effect.flatMap(
     readFact(running, (sql) => findNamed(sql, running.live.sequence, name)),
-    (found) => {
-      if (found === undefined) return Effect.undefined
-      const payload = parse(found.payload)
-      if (payload === undefined) return leave(running, { _tag: "Unreadable", what: "journal" })
-      return Effect.succeed({ kind: found.kind, payload })
-    },
+    (found) => recorded(running, found),
+  )
+
+/** The last record of this run under the name, or nothing. */
+export const recallLast = (
+  running: Running,
+  name: string,
+): Effect.Effect<LastRecorded | undefined> =>
+  Effect.flatMap(
+    readFact(running, (sql) => findLast(sql, running.live.sequence, name)),
+    (found) => recorded(running, found),
   )
 
 export interface NewFact {
   readonly kind: RecordKind
   readonly name: string
+  /** 0 the first record of an operation; later parts answer it. */
+  readonly part?: number
   /** Canonical JSON. */
   readonly payload: string
 }
@@ -154,24 +176,30 @@ export interface Boxed<A> {
 
 const isVerdict = <A>(answer: Boxed<A> | Verdict): answer is Verdict => "_tag" in answer
 
+/** Whether the attempt is past its yield time. */
+const isOver = ({ live, thread }: Running): boolean => clockOf(thread) >= live.yieldAt
+
 /**
  * Runs the block of one fact at its failpoint. Comes back only if it has committed and the attempt
  * goes on; a fact that is committed past the attempt's yield time ends the attempt.
  */
 export const writeFact = <A>(
   running: Running,
-  point: "step" | "state" | "progress",
+  point: "step" | "state" | "progress" | "prepare" | "settleTool",
   body: (block: Block) => Boxed<A> | Verdict,
 ): Effect.Effect<A> =>
   Effect.suspend(() => {
     const { thread, live } = running
     if (live.ended) return Effect.die(new Superseded("the attempt has ended")) // X3
+    // A call is not begun past the yield time; one that was begun is made.
+    const begins = point === "prepare"
+    if (begins && isOver(running)) return leave(running, { _tag: "Yielded" })
     return Effect.flatMap(
       bracket(thread.options.failpoints, point, () => write(running, body)),
       (tried): Effect.Effect<A> => {
         if (tried._tag === "Threw") return lost(running, tried.error)
         if (isVerdict(tried.value)) return leave(running, tried.value)
-        if (clockOf(thread) >= live.yieldAt) return leave(running, { _tag: "Yielded" })
+        if (!begins && isOver(running)) return leave(running, { _tag: "Yielded" })
         return Effect.succeed(tried.value.value)
       },
     )

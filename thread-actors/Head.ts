@@ -6,7 +6,14 @@
  */
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Header, nonterminalOf } from "./Header.ts"
-import { firstDue, firstQueued, nextDeferredAt, readRow, type SubmissionRow } from "./Ledger.ts"
+import {
+  firstDue,
+  firstQueued,
+  firstResolved,
+  nextDeferredAt,
+  readRow,
+  type SubmissionRow,
+} from "./Ledger.ts"
 
 export interface HeadCandidates {
   readonly open: SubmissionRow | undefined
@@ -38,7 +45,7 @@ export const readHead = (sql: Sql, header: Header, now: number): HeadView => {
   if (open !== null) return { head: readRow(sql, open), nextDeferredAt: deferredAt }
   const head = selectHead({
     open: undefined,
-    resolved: undefined,
+    resolved: firstResolved(sql),
     queued: floor > header.lastSequence ? undefined : firstQueued(sql, floor),
     due: deferredAt !== undefined && deferredAt <= now ? firstDue(sql, now) : undefined,
   })

@@ -119,6 +119,43 @@ export const findNamed = (
     name,
   )[0]
 
+/** The last record of a named operation of a run: what its state is. */
+export const findLast = (
+  sql: Sql,
+  submission: number,
+  name: string,
+): Pick<StoredRecord, "kind" | "payload" | "part"> | undefined =>
+  sql.all<{ kind: RecordKind; payload: string; part: number }>(
+    `SELECT kind, payload, part FROM journal WHERE submission = ? AND name = ?
+     ORDER BY part DESC LIMIT 1`,
+    submission,
+    name,
+  )[0]
+
+/** A record of a named operation by its part. */
+export const findPart = (
+  sql: Sql,
+  submission: number,
+  record: { readonly name: string; readonly part: number },
+): Pick<StoredRecord, "kind" | "payload" | "sequence"> | undefined =>
+  sql.all<{ kind: RecordKind; payload: string; sequence: number }>(
+    "SELECT kind, payload, sequence FROM journal WHERE submission = ? AND name = ? AND part = ?",
+    submission,
+    record.name,
+    record.part,
+  )[0]
+
+/** The records of a run that asked for somebody's word. Reads that run's named records, no payload. */
+export const unknownRecords = (
+  sql: Sql,
+  submission: number,
+): ReadonlyArray<{ readonly name: string; readonly part: number }> =>
+  sql.all<{ name: string; part: number }>(
+    `SELECT name, part FROM journal
+     WHERE submission = ? AND name IS NOT NULL AND kind = 'ToolUnknown'`,
+    submission,
+  )
+
 /** How much a run has recorded under names. Reads that run's records only, never their payloads. */
 export const runSize = (sql: Sql, submission: number): { records: number; bytes: number } => {
   const [sum] = sql.all<{ records: number; bytes: number | null }>(
@@ -129,14 +166,24 @@ export const runSize = (sql: Sql, submission: number): { records: number; bytes:
   return { records: sum?.records ?? 0, bytes: sum?.bytes ?? 0 }
 }
 
-/** Whether a named record of this kind is a result. What is there for observers is none. */
-export const isProgress = (kind: RecordKind): boolean => kind !== "Progress"
+/** What is there for observers, or says only that a call was begun or is in doubt, is no result. */
+const withoutProgress: ReadonlyArray<RecordKind> = [
+  "Progress",
+  "ToolPrepared",
+  "ToolUnknown",
+  "ToolResolved",
+]
+
+/** Whether a named record of this kind is a result. */
+export const isProgress = (kind: RecordKind): boolean => !withoutProgress.includes(kind)
+
+const noProgress = withoutProgress.map((kind) => `'${kind}'`).join(", ")
 
 /** Whether the attempt of this epoch has recorded anything that counts as progress. */
 export const progressed = (sql: Sql, submission: number, epoch: number): boolean =>
   sql.all(
     `SELECT 1 FROM journal WHERE submission = ? AND name IS NOT NULL AND epoch = ?
-     AND kind <> 'Progress' LIMIT 1`,
+     AND kind NOT IN (${noProgress}) LIMIT 1`,
     submission,
     epoch,
   ).length > 0

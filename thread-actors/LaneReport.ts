@@ -4,14 +4,16 @@
  *
  * - R1 If no time is given, no call would change anything until a mutation arrives; if `dueAt` is
  *   given, a call then would, unless a run is live, the thread is paused or its agent is missing.
- * - R2 A lost attempt is told by `recoverAt` alone.
+ * - R2 A lost attempt, and a run that waits for the end of an open call, is told by `recoverAt` alone.
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
+import { callsDueAt, isLive } from "./Decision.ts"
 import { type HeadView, readHead } from "./Head.ts"
 import { type Header, nonterminalOf, readHeader, revisionOf } from "./Header.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import type { Identity } from "./Identity.ts"
+import { openCalls, type OpenCall, recordIdOf, waitingCalls } from "./OpenCalls.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
 
@@ -25,21 +27,31 @@ export interface ReportFacts {
   readonly view: HeadView | undefined
   /** The submission and epoch of the attempt that this incarnation runs. */
   readonly live: { readonly sequence: number; readonly epoch: number } | undefined
+  /** The open calls of a head that has no attempt here. */
+  readonly calls: ReadonlyArray<OpenCall>
+  readonly waits: LaneReport["waits"]
 }
 
 type Times = Pick<LaneReport, "dueAt" | "recoverAt">
 
+/** When recovery would do something for a run without an attempt here. // R2 */
+const recoverAtOf = (head: SubmissionRow, calls: ReadonlyArray<OpenCall>): number =>
+  head.abort === null ? (callsDueAt(calls) ?? 0) : 0
+
 /** When a call would change something, by the state of the head. */
-export const timesOf = (view: HeadView, live: ReportFacts["live"]): Times => {
+export const timesOf = (
+  view: HeadView,
+  { calls, live }: Pick<ReportFacts, "calls" | "live">,
+): Times => {
   const { head, nextDeferredAt } = view
   if (head === undefined) return nextDeferredAt === undefined ? {} : { dueAt: nextDeferredAt }
   switch (head.state) {
     case "ready":
       return { dueAt: head.dueAt ?? 0 }
     case "running":
-      return isLive(head, live) ? { dueAt: 0 } : { recoverAt: 0 } // R2
+      return isLive(head, live) ? { dueAt: 0 } : { recoverAt: recoverAtOf(head, calls) }
     case "suspended":
-      return head.dueAt === null ? {} : { dueAt: head.dueAt }
+      return { recoverAt: recoverAtOf(head, calls) }
     case "unknown":
     case "joined":
     case "settled":
@@ -47,13 +59,10 @@ export const timesOf = (view: HeadView, live: ReportFacts["live"]): Times => {
   }
 }
 
-export const isLive = (head: SubmissionRow, live: ReportFacts["live"]): boolean =>
-  live !== undefined && live.sequence === head.sequence && live.epoch === head.epoch
-
 /** The report of these facts. */
 export const laneReport = (facts: ReportFacts): LaneReport => {
   const { header, view, threadId, agentsDigest, codeVersion } = facts
-  const common = { threadId, agentsDigest, codeVersion, waits: [] }
+  const common = { threadId, agentsDigest, codeVersion, waits: facts.waits }
   if (header === undefined)
     return {
       ...common,
@@ -80,10 +89,11 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
             state: view.head.state,
             agent: view.head.agent,
             attempted: view.head.attempts > 0,
+            acceptedAt: view.head.acceptedAt,
           },
         }),
     // A head that does not decode is recovery's to tell.
-    ...(view === undefined ? { recoverAt: 0 } : timesOf(view, facts.live)), // R1
+    ...(view === undefined ? { recoverAt: 0 } : timesOf(view, facts)), // R1
     paused: header.paused,
     tailSequence: header.tail.sequence,
     ...(header.title === null ? {} : { title: header.title }),
@@ -101,15 +111,39 @@ const readView = (thread: Thread, header: Header): HeadView | undefined => {
 
 const headerOf = (thread: Thread): Header => (thread.header ??= readHeader(thread.host.storage.sql))
 
+/** How many waits a report tells. */
+const waitsMax = 8
+
+/** The calls that wait for a word, the oldest first. Read only where some are parked. */
+const readWaits = (thread: Thread, header: Header): LaneReport["waits"] =>
+  header.parked === 0
+    ? []
+    : waitingCalls(thread.host.storage.sql, waitsMax).map((call) => ({
+        submissionId: call.submissionId,
+        blocker: "unknown" as const,
+        name: call.name,
+        recordId: recordIdOf(call.submissionId, call),
+        sinceAt: call.unknownAt,
+      }))
+
+/** The open calls of the head, where the report depends on them. */
+const readCalls = (thread: Thread, head: SubmissionRow | undefined): ReadonlyArray<OpenCall> =>
+  head === undefined || head.state === "ready" || isLive(head, thread.live)
+    ? []
+    : openCalls(thread.host.storage.sql, thread.options.agents, head)
+
 /** The report of this thread now. Reads a constant number of rows, writes none. */
 export const readReport = (thread: Thread, identity: Identity): LaneReport => {
   const header = thread.hasTables ? headerOf(thread) : undefined
+  const view = header === undefined ? undefined : readView(thread, header)
   return laneReport({
     threadId: identity.threadId,
     agentsDigest: thread.options.agentsDigest,
     codeVersion: thread.options.codeVersion,
     header,
-    view: header === undefined ? undefined : readView(thread, header),
+    view,
     live: thread.live,
+    calls: readCalls(thread, view?.head),
+    waits: header === undefined ? [] : readWaits(thread, header),
   })
 }

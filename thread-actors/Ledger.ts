@@ -33,6 +33,8 @@ export interface SubmissionRow {
   /** Declared retries as JSON, by step name; the empty name is the run itself. */
   readonly retries: string | null
   readonly dueAt: number | null
+  /** What it was suspended for, as JSON; none unless it is suspended. */
+  readonly suspension: string | null
   /** The intent to abort it, as JSON; none unless somebody said so. */
   readonly abort: string | null
   readonly outcome: string | null
@@ -41,7 +43,7 @@ export interface SubmissionRow {
 }
 
 const columns = `sequence, id, principal, agent, acceptedAt, notBefore, inputDigest, state, epoch,
-  attempts, ended, vanished, vanishedVersion, retries, dueAt, abort, outcome,
+  attempts, ended, vanished, vanishedVersion, retries, dueAt, suspension, abort, outcome,
   settledSequence, inputBytes` // L2
 
 type Raw = { readonly [K in keyof SubmissionRow]: string | number | null }
@@ -97,8 +99,8 @@ export const readStart = (
   )[0] ?? { input: "", abort: null }
 
 /**
- * The first ready submission of the queue proper: those without a time of their own. A state that
- * means nothing here is found too, so that it is told and holds its place.
+ * The first ready submission of the queue proper: those without a time of their own, that nobody's word is
+ * waited for. A state that means nothing here is found too, so that it is told and holds its place.
  */
 export const firstQueued = (sql: Sql, floor: number): SubmissionRow | undefined =>
   decode(
@@ -110,13 +112,39 @@ export const firstQueued = (sql: Sql, floor: number): SubmissionRow | undefined 
     )[0],
   )
 
-/** The first queued submission that has not settled, whatever its state; the next one if all have. */
+/**
+ * The first queued submission that has not settled and is not parked; the next one if there is none. What
+ * is parked holds the queue back for nobody, however long it waits.
+ */
 export const floorAfter = (sql: Sql, floor: number, lastSequence: number): number =>
   sql.all<{ sequence: number }>(
     `SELECT sequence FROM submissions
-     WHERE sequence >= ? AND state <> 'settled' AND notBefore IS NULL ORDER BY sequence LIMIT 1`,
+     WHERE sequence >= ? AND state <> 'settled' AND notBefore IS NULL AND state <> 'unknown'
+     ORDER BY sequence LIMIT 1`,
     floor,
   )[0]?.sequence ?? lastSequence + 1
+
+/** The lowest submission about which somebody's word was given: it goes on before the queue does. */
+export const firstResolved = (sql: Sql): SubmissionRow | undefined => {
+  const [first] = sql.all<{ sequence: number }>(
+    "SELECT sequence FROM parked WHERE resolved = 1 ORDER BY sequence LIMIT 1",
+  )
+  return first === undefined ? undefined : readRow(sql, first.sequence)
+}
+
+/** Takes a submission out of the queue until somebody's word is given. */
+export const park = (sql: Sql, sequence: number): void =>
+  sql.run("INSERT INTO parked (resolved, sequence) VALUES (0, ?)", sequence)
+
+/** The word was given: it is next after the open run. */
+export const unpark = (sql: Sql, sequence: number): void => {
+  sql.run("DELETE FROM parked WHERE resolved = 0 AND sequence = ?", sequence)
+  sql.run("INSERT INTO parked (resolved, sequence) VALUES (1, ?)", sequence)
+}
+
+/** It was claimed again, or has settled. */
+export const unlist = (sql: Sql, sequence: number): void =>
+  sql.run("DELETE FROM parked WHERE resolved IN (0, 1) AND sequence = ?", sequence)
 
 /** The lowest deferred submission whose time has come. */
 export const firstDue = (sql: Sql, now: number): SubmissionRow | undefined => {
@@ -154,6 +182,8 @@ export const nonterminalRows = (
        UNION SELECT ${columns} FROM submissions WHERE sequence = ? AND state <> 'settled'
        UNION SELECT ${columns} FROM submissions
        WHERE sequence IN (SELECT sequence FROM deferred) AND state <> 'settled'
+       UNION SELECT ${columns} FROM submissions
+       WHERE sequence IN (SELECT sequence FROM parked) AND state <> 'settled'
        ORDER BY sequence`,
       tail.floor,
       tail.open,
@@ -213,4 +243,11 @@ export const readHost = (sql: Sql, row: SubmissionRow): SubmissionId => {
   )
   if (host === undefined) throw new Unreadable("submissions") // L3
   return host.id
+}
+
+/** Whether the submission that took this one has settled. */
+export const hostIsSettled = (sql: Sql, row: SubmissionRow): boolean => {
+  const host = findRow(sql, readHost(sql, row))
+  if (host === undefined) throw new Unreadable("submissions") // L3
+  return host.state === "settled"
 }

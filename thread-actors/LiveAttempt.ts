@@ -28,6 +28,8 @@ export type Verdict =
   | { readonly _tag: "WithoutResult" }
   /** Its ceiling, or the grace of an abort, was over while its handler still ran. */
   | { readonly _tag: "OutOfTime" }
+  /** An ordinary call is open and nothing else is to be done: recovery asks about it. */
+  | { readonly _tag: "CallOpen" }
   /** A name means something else in this code. */
   | { readonly _tag: "Mismatch"; readonly name: string }
   /** A stored record does not decode. */
@@ -75,10 +77,12 @@ export interface LiveAttempt extends Claimed {
   changing: { entered: boolean } | undefined
   /** A call left while it ran, and counts on being told of its end. */
   outlived: boolean
-  /** Bodies of steps that run now. */
+  /** Bodies of steps and tool calls that run now. */
   bodies: number
   /** Retries that wait in memory beside bodies that run. */
   readonly pending: Map<string, StoredRetry>
+  /** Ordinary calls whose bodies ended here without an outcome: nothing of them is under way. */
+  readonly endedCalls: Set<string>
   /** Told when a body ends; each listener once. */
   readonly bodyEnds: Set<() => void>
   /** Emitted chunks so far. */
@@ -105,6 +109,7 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   outlived: false,
   bodies: 0,
   pending: new Map(),
+  endedCalls: new Set(),
   bodyEnds: new Set(),
   chunks: 0,
   handler: undefined,

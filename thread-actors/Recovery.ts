@@ -1,76 +1,87 @@
 /**
- * Recovery: looks at every submission without a settlement and repairs what a lost attempt left. It
- * never runs a handler, and its cost does not grow with the thread's history.
+ * Recovery: looks at every submission without a settlement and repairs what a lost attempt, or an open call,
+ * left. It never runs a handler, and its cost does not grow with the thread's history.
  *
  * - K1 One recovery at a time; a second call joins it.
- * - K2 A repair is one block with the look that justifies it.
- * - K3 A restart alone is no failure: an attempt that recorded a result starts the count of the vanished
- *   anew, and so does another code version; the rest put the submission off, longer each time.
+ * - K2 A repair is one block with the look that justifies it, one block per submission. One that had to wait
+ *   for a reconciler looks again, and counts only for what was asked about.
+ * - K3 A row or record that does not decode fails the whole recovery: nothing goes on past what nobody can
+ *   read.
  */
 import { Deferred, Effect, type Exit } from "effect"
-import { delayMillis } from "../contracts/Backoff.ts"
 import type { RecoveryReport } from "../contracts/Recovery.ts"
 import { type Block, transact } from "./Block.ts"
-import { decide } from "./Decision.ts"
-import { durable, type ReadFailure } from "./Durable.ts"
-import { systemFailure } from "./Failures.ts"
-import { append, progressed } from "./Journal.ts"
-import { abortOf, nonterminalRows, retriesOf, type SubmissionRow } from "./Ledger.ts"
-import { abortedBy, release, settle } from "./Settle.ts"
-import type { Thread } from "./Thread.ts"
+import { durable, reading, type ReadFailure } from "./Durable.ts"
+import { checkRecords } from "./Evidence.ts"
+import { readHeader } from "./Header.ts"
+import { nonterminalRows, readRow } from "./Ledger.ts"
+import { openCalls } from "./OpenCalls.ts"
+import { apply, ask, type Asked, type Found } from "./Reconcile.ts"
+import { isRepair, look, type Looked, repair } from "./Repair.ts"
+import { clockOf, type Thread } from "./Thread.ts"
 
-/** Records that the attempt was lost with its object. */
-const interrupted = (block: Block, row: SubmissionRow, vanished: number): void => {
-  append(block, {
-    submission: row.sequence,
-    kind: "AttemptInterrupted",
-    epoch: row.epoch,
-    payload: JSON.stringify({ attempts: row.attempts, vanished }),
+const lookAtAll = (thread: Thread): ReadonlyArray<Looked> => {
+  const { sql } = thread.host.storage
+  const { tail } = thread.header ?? readHeader(sql)
+  const now = clockOf(thread)
+  return nonterminalRows(sql, tail).map((row) => {
+    checkRecords(sql, row) // K3
+    return look(thread, row, now)
   })
 }
 
-/** Settles what was to be aborted when its attempt was lost. No handler is left to be fenced off. */
-const settleAborted = (block: Block, row: SubmissionRow): void => {
-  const intent = abortOf(row)
-  if (intent === undefined) return
-  if (row.state === "running") interrupted(block, row, row.vanished)
-  settle(block, row, abortedBy(intent, false))
+const reportOf = ({ decided, row }: Looked): RecoveryReport => ({
+  submissionId: row.id,
+  ...decided,
+})
+
+interface Answered {
+  readonly asked: Asked
+  readonly found: Found
 }
 
-/** Takes a run whose attempt was lost back to ready, or settles it when too many were. */
-const resume = (block: Block, row: SubmissionRow): void => {
-  const { limits, options } = block.thread
-  const result = progressed(block.sql, row.sequence, row.epoch)
-  const vanished = result ? 1 : row.vanished // K3
-  const retries = retriesOf(row)
-  interrupted(block, row, vanished)
-  if (vanished >= limits.attemptsLost && row.vanishedVersion === options.codeVersion)
-    // K3
-    return settle(block, row, {
-      outcome: "failed",
-      failure: systemFailure(
-        "AttemptsLost",
-        `${vanished} attempts in a row were lost with their object`,
-      ),
-    })
-  const curve = { baseMillis: limits.lostBackoffMillis, maxMillis: limits.lostBackoffMaxMillis }
-  release(block, row, {
-    ended: result ? 0 : row.ended,
-    vanished,
-    dueAt: block.now + delayMillis(curve, vanished),
-    retries,
-  })
+/** Takes the answers in, and does what is decided then, in one block. */
+const takeIn = (block: Block, before: Looked, answers: ReadonlyArray<Answered>): RecoveryReport => {
+  const { sequence } = before.row
+  const row = readRow(block.sql, sequence)
+  if (row === undefined) return reportOf(before)
+  const calls = openCalls(block.sql, block.thread.options.agents, row)
+  const applied = answers.filter(({ asked, found }) => apply(block, asked, found, { row, calls }))
+  const after = repair(block, sequence) // K2
+  if (after === undefined) return reportOf(before)
+  const goesOn = applied.length > 0 && after.decided.disposition === "repaired"
+  return reportOf(goesOn ? before : after)
 }
 
-const recoverIn = (block: Block): ReadonlyArray<RecoveryReport> =>
-  nonterminalRows(block.sql, block.header.tail).map((row) => {
-    const decided = decide({ row, live: block.thread.live, now: block.now })
-    if (decided.decision === "ResumeRun") resume(block, row) // K2
-    if (decided.decision === "SettleAborted") settleAborted(block, row) // K2
-    return { submissionId: row.id, ...decided }
-  })
+/** Asks about the calls of a submission, all at once, and takes the answers in. */
+const reconcile = (thread: Thread, before: Looked): Effect.Effect<RecoveryReport, ReadFailure> =>
+  Effect.flatMap(
+    Effect.forEach(
+      before.asked,
+      (asked) => Effect.map(ask(thread, asked), (found): Answered => ({ asked, found })),
+      { concurrency: "unbounded" },
+    ),
+    (answers) =>
+      durable(thread, "recover", () => transact(thread, (block) => takeIn(block, before, answers))),
+  )
+
+const recoverOne = (thread: Thread, before: Looked): Effect.Effect<RecoveryReport, ReadFailure> => {
+  if (before.asked.length > 0) return reconcile(thread, before)
+  if (!isRepair(before)) return Effect.succeed(reportOf(before))
+  return durable(
+    thread,
+    "recover",
+    () => transact(thread, (block) => reportOf(repair(block, before.row.sequence) ?? before)), // K2
+  )
+}
 
 type Recovered = Effect.Effect<ReadonlyArray<RecoveryReport>, ReadFailure>
+
+const recoverAll = (thread: Thread): Recovered =>
+  Effect.flatMap(
+    reading(thread, "recover", () => lookAtAll(thread)),
+    (all) => Effect.forEach(all, (before) => recoverOne(thread, before)),
+  )
 
 /** Classifies and repairs; joins a recovery under way. */
 export const recover = (thread: Thread): Recovered =>
@@ -83,8 +94,5 @@ export const recover = (thread: Thread): Recovered =>
       thread.recovering = undefined
       return Deferred.done(recovering, exit)
     }
-    return Effect.onExit(
-      durable(thread, "recover", () => transact(thread, recoverIn)),
-      told,
-    )
+    return Effect.onExit(recoverAll(thread), told)
   })

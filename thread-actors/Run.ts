@@ -3,7 +3,15 @@
  * the small ones (progress, emitted chunks, drawn values).
  */
 import { Effect, Result } from "effect"
-import type { AgentLive, Json, JsonCodec, Run, RunInfo, StepOptions } from "./Agent.ts"
+import type {
+  AgentLive,
+  Json,
+  JsonCodec,
+  Run,
+  RunInfo,
+  StepOptions,
+  ToolCallOptions,
+} from "./Agent.ts"
 import {
   appendFact,
   giveUp,
@@ -20,6 +28,8 @@ import { step } from "./Step.ts"
 import { textOf } from "./StoredValue.ts"
 import { clockOf } from "./Thread.ts"
 import { stateOf } from "./ThreadState.ts"
+import type { AnyTool } from "./Tool.ts"
+import { toolCall } from "./ToolCall.ts"
 
 const infoOf = ({ live }: Running): RunInfo => ({
   ...live.identity,
@@ -104,6 +114,13 @@ export const makeRun = (running: Running, agent: AgentLive<never>["agent"]): Run
     body: Effect.Effect<unknown, unknown, unknown>,
     options?: StepOptions & { readonly error?: JsonCodec<unknown> },
   ) => step(running, { name, schema, body, options: options ?? {} })) as Run<unknown>["step"],
+  tool: ((name: string, tool: AnyTool, body: unknown, options?: ToolCallOptions) =>
+    toolCall(running, {
+      name,
+      tool,
+      body,
+      options: options ?? {},
+    })) as unknown as Run<unknown>["tool"],
   state: stateOf(running, agent.state as JsonCodec<unknown> | undefined),
   progress: (name, data) => progress(running, name, data),
   emit: (chunk) => emit(running, chunk),

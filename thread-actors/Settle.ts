@@ -9,10 +9,13 @@
  * - D4 A run whose attempt ended without a result rests, longer each time: no run is a hot loop.
  * - D5 Where an abort was asked for, the block that ends an attempt settles `aborted`, whatever the
  *   attempt came to.
+ * - D6 No run settles `completed` or `failed` while an ordinary call is open: it is suspended, and recovery
+ *   asks. An abort settles it, and leaves a record of what nobody knows.
  */
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { Abort, Failure } from "../contracts/Settlement.ts"
 import { type Block, patchHeader, touch } from "./Block.ts"
+import type { Suspension } from "./Evidence.ts"
 import { append } from "./Journal.ts"
 import {
   type AbortIntent,
@@ -21,9 +24,12 @@ import {
   type StoredRetry,
   type SubmissionRow,
   undefer,
+  unlist,
 } from "./Ledger.ts"
 import type { AttemptEnd, LiveAttempt, Verdict } from "./LiveAttempt.ts"
 import { canonicalFailure, systemFailure } from "./Failures.ts"
+import { closeCalls, endCalls, recordIdOf, storedCalls } from "./OpenCalls.ts"
+import { unknownPayload } from "./ToolRecord.ts"
 
 /** What a submission settles with. `output` is canonical JSON. */
 export type SettlementContent =
@@ -51,16 +57,40 @@ const settlementText = (row: SubmissionRow, content: SettlementContent): string 
   }
 }
 
-/** The floor once this submission has settled; what cannot be below it is not looked at. */
-const floorBehind = (block: Block, row: SubmissionRow): number => {
+/** The floor once this submission is out of the queue; what cannot be below it is not looked at. */
+export const floorBehind = (block: Block, row: SubmissionRow): number => {
   const { tail, lastSequence } = block.header
   if (tail.settled + 1 === lastSequence) return lastSequence + 1
   const from = row.sequence === tail.floor ? row.sequence + 1 : tail.floor
   return floorAfter(block.sql, from, lastSequence)
 }
 
+/** Keeps on record what nobody will ask about any more. // D6 */
+const leaveInDoubt = (block: Block, row: SubmissionRow): void => {
+  for (const { name, part, tool, unknownAt } of storedCalls(block.sql, row.sequence)) {
+    if (unknownAt !== null) continue
+    const recordId = recordIdOf(row.id, { name, part: part + 1 })
+    append(block, {
+      submission: row.sequence,
+      kind: "ToolUnknown",
+      name,
+      part: part + 1,
+      epoch: row.epoch,
+      payload: unknownPayload({ tool, recordId, why: "aborted" }),
+    })
+  }
+  closeCalls(block.sql, row.sequence)
+}
+
+/** Whatever listed it beside the queue lists it no more. */
+const leaveQueue = (block: Block, row: SubmissionRow): void => {
+  if (row.attempts === 0) undefer(block.sql, row)
+  else unlist(block.sql, row.sequence)
+}
+
 /** Settles a submission in this block. */
 export const settle = (block: Block, row: SubmissionRow, content: SettlementContent): void => {
+  if (content.outcome === "aborted" && row.attempts > 0) leaveInDoubt(block, row)
   const { tail } = block.header
   block.sql.run(
     `UPDATE submissions SET state = 'settled', epoch = ?, dueAt = NULL, outcome = ?,
@@ -84,7 +114,7 @@ export const settle = (block: Block, row: SubmissionRow, content: SettlementCont
       floor: floorBehind(block, row),
     },
   )
-  if (tail.open !== row.sequence) undefer(block.sql, row)
+  if (tail.open !== row.sequence) leaveQueue(block, row)
   if (row.state === "unknown") patchHeader(block, { parked: block.header.parked - 1 })
   block.settled.push(row.sequence)
 }
@@ -96,20 +126,39 @@ export interface Release {
   readonly retries: ReadonlyMap<string, StoredRetry> | undefined
 }
 
-/** Makes a running submission ready again in this block. It stays the open run. */
+const retriesText = (retries: Release["retries"]): string | null =>
+  retries === undefined || retries.size === 0 ? null : JSON.stringify(Object.fromEntries(retries))
+
+/** Makes a submission ready again in this block. An open run stays the open run. */
 export const release = (block: Block, row: SubmissionRow, change: Release): void => {
-  const retries =
-    change.retries === undefined || change.retries.size === 0
-      ? null
-      : JSON.stringify(Object.fromEntries(change.retries))
   block.sql.run(
     `UPDATE submissions SET state = 'ready', epoch = ?, ended = ?, vanished = ?, dueAt = ?,
-       retries = ? WHERE sequence = ?`,
+       retries = ?, suspension = NULL WHERE sequence = ?`,
     row.epoch + 1, // D2
     change.ended,
     change.vanished,
     change.dueAt,
-    retries,
+    retriesText(change.retries),
+    row.sequence,
+  )
+  touch(block)
+}
+
+/** Suspends a running submission in this block; `dueAt` is when it may be claimed once it is resumed. */
+const suspend = (
+  block: Block,
+  row: SubmissionRow,
+  change: Release & { readonly kind: Suspension["kind"] },
+): void => {
+  const { dueAt, kind } = change
+  block.sql.run(
+    `UPDATE submissions SET state = 'suspended', epoch = ?, ended = ?, vanished = ?, dueAt = NULL,
+       retries = ?, suspension = ? WHERE sequence = ?`,
+    row.epoch + 1, // D2
+    change.ended,
+    change.vanished,
+    retriesText(change.retries),
+    JSON.stringify({ kind, dueAt } satisfies Suspension),
     row.sequence,
   )
   touch(block)
@@ -144,19 +193,59 @@ const counted = (live: LiveAttempt): Pick<Release, "ended" | "vanished"> =>
 const released = (block: Block, live: LiveAttempt, change: Partial<Release>): void =>
   release(block, live.row, { ...counted(live), dueAt: null, retries: live.retries, ...change })
 
-const withoutResult = (block: Block, live: LiveAttempt): AttemptEnd => {
-  const ended = live.progressed ? 0 : live.row.ended + 1 // D3
-  if (ended >= block.thread.limits.attemptsExhausted)
-    return settled(block, live, {
-      outcome: "failed",
-      failure: systemFailure("AttemptsExhausted", `${ended} attempts ended without a result`),
-    })
+/** How often it has ended without a result, and until when it rests. // D3 D4 */
+const rested = (block: Block, live: LiveAttempt): Pick<Release, "ended" | "dueAt"> => {
+  const ended = live.progressed ? 0 : live.row.ended + 1
   const { endedBackoffMillis, endedBackoffMaxMillis } = block.thread.limits
   const curve = { baseMillis: endedBackoffMillis, maxMillis: endedBackoffMaxMillis }
-  const dueAt = ended === 0 ? null : block.now + delayMillis(curve, ended) // D4
-  released(block, live, { ended, dueAt })
+  return { ended, dueAt: ended === 0 ? null : block.now + delayMillis(curve, ended) }
+}
+
+/** The failure of a run whose attempts, so many in a row, ended without a result. */
+export const exhausted = (ended: number): SettlementContent => ({
+  outcome: "failed",
+  failure: systemFailure("AttemptsExhausted", `${ended} attempts ended without a result`),
+})
+
+const withoutResult = (block: Block, live: LiveAttempt): AttemptEnd => {
+  const rest = rested(block, live)
+  if (rest.ended >= block.thread.limits.attemptsExhausted)
+    return settled(block, live, exhausted(rest.ended))
+  released(block, live, rest)
   return { _tag: "Answered", answer: { _tag: "Yielded", submissionId: live.row.id } }
 }
+
+/** What an attempt that may not settle leaves to the next one. */
+const restOf = (block: Block, live: LiveAttempt, verdict: Verdict): Partial<Release> => {
+  switch (verdict._tag) {
+    case "Retrying":
+      return { dueAt: firstDueAt(verdict.pending), retries: retriesWith(live, verdict.pending) }
+    case "StorageLost":
+      return { dueAt: block.now + block.thread.limits.lostBackoffMillis }
+    case "Yielded":
+    case "Mismatch":
+    case "Unreadable":
+      return {}
+    default:
+      return { ...rested(block, live), retries: retriesWith(live, live.pending) }
+  }
+}
+
+/** Leaves an open call to recovery, whatever else the attempt came to. // D6 */
+const suspendOpen = (block: Block, live: LiveAttempt, verdict: Verdict): AttemptEnd => {
+  endCalls(block.sql, live.sequence, live.endedCalls, block.now)
+  const rest = { ...counted(live), dueAt: null, retries: live.retries }
+  suspend(block, live.row, { ...rest, ...restOf(block, live, verdict), kind: "call" })
+  return verdict._tag === "Unreadable"
+    ? { _tag: "Unreadable", what: verdict.what }
+    : { _tag: "Answered", answer: { _tag: "Suspended", submissionId: live.row.id } }
+}
+
+const firstDueAt = (pending: ReadonlyMap<string, StoredRetry>): number =>
+  Math.min(...[...pending.values()].map((retry) => retry.dueAt))
+
+const retriesWith = (live: LiveAttempt, pending: ReadonlyMap<string, StoredRetry>) =>
+  new Map([...live.retries, ...pending])
 
 /** Ends an attempt in this block, as the verdict says. */
 export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): AttemptEnd => {
@@ -166,11 +255,13 @@ export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): Att
   const intent = abortOf(row)
   if (intent !== undefined)
     return settled(block, live, abortedBy(intent, verdict._tag === "OutOfTime")) // D5
+  if (storedCalls(block.sql, live.sequence).length > 0) return suspendOpen(block, live, verdict) // D6
   switch (verdict._tag) {
     case "Completed":
       return settled(block, live, { outcome: "completed", output: verdict.output })
     case "Failed":
       return settled(block, live, { outcome: "failed", failure: verdict.failure })
+    case "CallOpen":
     case "OutOfTime":
     case "WithoutResult":
       return withoutResult(block, live)
@@ -178,9 +269,8 @@ export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): Att
       released(block, live, {})
       return { _tag: "Answered", answer: { _tag: "Yielded", submissionId } }
     case "Retrying": {
-      const dueAt = Math.min(...[...verdict.pending.values()].map((retry) => retry.dueAt))
-      const retries = new Map([...live.retries, ...verdict.pending])
-      released(block, live, { dueAt, retries })
+      const dueAt = firstDueAt(verdict.pending)
+      released(block, live, { dueAt, retries: retriesWith(live, verdict.pending) })
       return { _tag: "Answered", answer: { _tag: "Retrying", submissionId, dueAt } }
     }
     case "Mismatch": {

@@ -81,8 +81,35 @@ const firstTables: ReadonlyArray<string> = [
   )`,
 ]
 
+/**
+ * What recovery and operators need: the ordinary tool calls whose outcome is not recorded, the
+ * submissions that wait for a word about one (and, once it is given, for their next turn), who paused
+ * the thread, and when it was forgotten.
+ */
+const operatedTables: ReadonlyArray<string> = [
+  `CREATE TABLE calls (
+    submission INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    preparedAt INTEGER NOT NULL,
+    deadlineAt INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    unknownAt INTEGER,
+    PRIMARY KEY (submission, name)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE parked (
+    resolved INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (resolved, sequence)
+  ) WITHOUT ROWID`,
+  `ALTER TABLE meta ADD COLUMN pause TEXT`,
+  `ALTER TABLE meta ADD COLUMN pauseGeneration TEXT`,
+  `ALTER TABLE meta ADD COLUMN forgottenAt INTEGER`,
+]
+
 /** In order; the version of a database is how many of them it has. */
-const migrations: ReadonlyArray<ReadonlyArray<string>> = [firstTables]
+const migrations: ReadonlyArray<ReadonlyArray<string>> = [firstTables, operatedTables]
 
 export const latestVersion = migrations.length
 

@@ -6,10 +6,17 @@ export const threadFailpoints = [
   "step",
   "state",
   "progress",
+  "prepare",
+  "settleTool",
+  "suspend",
   "settle",
   "abort",
+  "resolve",
   "recover",
+  "retry",
+  "pause",
   "fence",
+  "forget",
   "report",
 ] as const
 

@@ -6,14 +6,15 @@
  * - G2 A turn waits for a head at most the attention time, and answers `Running`; the attempt goes on.
  * - G3 Only a settled head is followed by the next one.
  */
-import { Effect, Layer, Option, Scope } from "effect"
-import { type StorageUnavailable, ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
+import { Effect, Option } from "effect"
+import { ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import { startAttempt } from "./Attempt.ts"
 import { transact } from "./Block.ts"
 import { type ClaimAnswer, claimNext } from "./Claim.ts"
-import { durable } from "./Durable.ts"
+import { durable, type ReadFailure } from "./Durable.ts"
 import type { LiveAttempt } from "./LiveAttempt.ts"
+import { ensureServices } from "./Services.ts"
 import { clockOf, type Thread, type Turn } from "./Thread.ts"
 import { within } from "./Within.ts"
 
@@ -25,7 +26,7 @@ export interface TurnRequest {
   readonly suspect: boolean
 }
 
-type TurnFailure = StorageUnavailable | ThreadUnreadable | Unavailable
+type TurnFailure = ReadFailure | Unavailable
 
 /** What one look at an attempt came to: its answer, or none when it no longer owns the run. */
 const join = (
@@ -47,35 +48,6 @@ const join = (
           new ThreadUnreadable({ threadId: live.identity.threadId, what: end.value.what }),
         )
     }
-  })
-
-const servicesFailed = new Unavailable({
-  retryable: true,
-  overloaded: false,
-  reason: "The services of the agents could not start",
-})
-
-/** Builds what the agents need, once; a failure is this turn's, and the next builds afresh. */
-const ensureServices = (thread: Thread): Effect.Effect<void, Unavailable> =>
-  Effect.suspend(() => {
-    if (thread.services !== undefined) return Effect.void
-    // Never closed: the services live as long as the object.
-    const build = Layer.buildWithScope(Layer.fresh(thread.options.services), Scope.makeUnsafe())
-    return build.pipe(
-      Effect.interruptible,
-      Effect.timeout(thread.limits.mutationMillis),
-      Effect.flatMap((services) =>
-        Effect.sync(() => {
-          thread.services = services
-        }),
-      ),
-      Effect.catchCause((cause) =>
-        Effect.andThen(
-          Effect.logError("The services of the agents could not start", cause),
-          Effect.fail(servicesFailed),
-        ),
-      ),
-    )
   })
 
 /** The claim, at both its failpoints: the first claim of a submission also applies its input. */

@@ -116,6 +116,7 @@ export const attempt = async <In, Out, Err, State>(
   const run: Run<State> = {
     info,
     step: stepper(record, kept) as Run<State>["step"],
+    tool: () => Effect.die("no example here calls a tool"),
     state: stateOf(agent.state ?? (Schema.Never as JsonCodec<State>), record, kept),
     progress: (name, data) =>
       record(

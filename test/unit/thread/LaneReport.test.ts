@@ -1,7 +1,6 @@
 import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
-import { decide } from "../../../thread-actors/Decision.ts"
 import { selectHead } from "../../../thread-actors/Head.ts"
 import type { SubmissionRow } from "../../../thread-actors/Ledger.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
@@ -152,6 +151,7 @@ const row = (change: Partial<SubmissionRow>): SubmissionRow => ({
   vanishedVersion: null,
   retries: null,
   dueAt: null,
+  suspension: null,
   abort: null,
   outcome: null,
   settledSequence: null,
@@ -171,34 +171,4 @@ describe("the head", () => {
     expect(selectHead({ ...none, due: two })).toBe(two)
     expect(selectHead(none)).toBeUndefined()
   })
-})
-
-describe("the recovery decision", () => {
-  const live = { sequence: 1, epoch: 1 }
-  it.each([
-    [row({ state: "settled" }), undefined, "NoAction", "none"],
-    [row({ state: "running" }), live, "AwaitAttempt", "deferred"],
-    [row({ state: "running" }), undefined, "ResumeRun", "repaired"],
-    [row({ state: "running", epoch: 2 }), live, "ResumeRun", "repaired"],
-    [row({ state: "running", sequence: 2 }), live, "ResumeRun", "repaired"],
-    [row({ state: "settled", abort: "x" }), undefined, "NoAction", "none"],
-    [row({ state: "running", abort: "x" }), live, "AwaitAttempt", "deferred"],
-    [row({ state: "running", abort: "x" }), undefined, "SettleAborted", "repaired"],
-    [row({ state: "running", abort: "x", epoch: 2 }), live, "SettleAborted", "repaired"],
-    [row({ state: "joined", abort: "x" }), undefined, "AwaitHost", "deferred"],
-    [row({ abort: "x" }), undefined, "SettleAborted", "repaired"],
-    [row({ state: "joined" }), undefined, "AwaitHost", "deferred"],
-    [row({ state: "unknown" }), undefined, "AwaitResolution", "unknown"],
-    [row({ state: "suspended" }), undefined, "AwaitSignal", "deferred"],
-    [row({ state: "suspended", dueAt: 9 }), undefined, "AwaitTimer", "deferred"],
-    [row({ dueAt: 6 }), undefined, "AwaitDue", "deferred"],
-    [row({ notBefore: 6 }), undefined, "AwaitDue", "deferred"],
-    [row({ dueAt: 5 }), undefined, "ApplyInput", "deferred"],
-    [row({}), undefined, "ApplyInput", "deferred"],
-  ] as const)(
-    "%#: a row, an attempt or none, and the time give one decision",
-    (given, attempt, decision, disposition) => {
-      expect(decide({ row: given, live: attempt, now: 5 })).toEqual({ decision, disposition })
-    },
-  )
 })

@@ -1,0 +1,67 @@
+/**
+ * The evidence that recovery decides by: what rows say of one submission, read in the block that acts on it.
+ *
+ * - E1 It reads the submission's row and its open calls, never results, so that it costs the same whatever
+ *   the history.
+ * - E2 A row or record that does not decode is told as such, by a look at all records of a run that no
+ *   payload leaves the database for.
+ */
+import { recordKinds } from "../contracts/JournalRecord.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Evidence, Wait } from "./Decision.ts"
+import { hostIsSettled, type SubmissionRow } from "./Ledger.ts"
+import { openCalls } from "./OpenCalls.ts"
+import type { Thread } from "./Thread.ts"
+import { Unreadable } from "./Unreadable.ts"
+
+/** What a run was suspended for. */
+export interface Suspension {
+  readonly kind: "call"
+  /** When it may be claimed once what it waits for is there. */
+  readonly dueAt: number | null
+}
+
+/** The suspension in a row. */
+export const suspensionOf = (row: Pick<SubmissionRow, "suspension">): Suspension | undefined => {
+  if (row.suspension === null) return undefined
+  try {
+    const { dueAt, kind } = JSON.parse(row.suspension) as Record<string, unknown>
+    if (kind === "call" && (dueAt === null || typeof dueAt === "number")) return { kind, dueAt }
+  } catch {
+    // Told below like any other text that means nothing.
+  }
+  throw new Unreadable("submissions") // E2
+}
+
+/** What it waits for: open calls are looked at before this, so without one the call's outcome is there. */
+const waitOf = (row: SubmissionRow): Wait | undefined => {
+  const suspension = row.state === "suspended" ? suspensionOf(row) : undefined
+  return suspension === undefined ? undefined : { kind: suspension.kind, there: true }
+}
+
+/** The evidence about a submission now. // E1 */
+export const evidenceOf = (thread: Thread, row: SubmissionRow, now: number): Evidence => {
+  const { sql } = thread.host.storage
+  return {
+    row,
+    live: thread.live,
+    calls: row.attempts === 0 ? [] : openCalls(sql, thread.options.agents, row),
+    hostSettled: row.state === "joined" && hostIsSettled(sql, row),
+    childrenOpen: false,
+    wait: waitOf(row),
+    now,
+  }
+}
+
+const knownKinds = recordKinds.map((kind) => `'${kind}'`).join(", ")
+
+/** Refuses a run whose records do not decode. // E2 */
+export const checkRecords = (sql: Sql, row: SubmissionRow): void => {
+  if (row.attempts === 0) return
+  const broken = sql.all(
+    `SELECT 1 FROM journal WHERE submission = ? AND name IS NOT NULL
+     AND (NOT json_valid(payload) OR kind NOT IN (${knownKinds})) LIMIT 1`,
+    row.sequence,
+  )
+  if (broken.length > 0) throw new Unreadable("journal")
+}

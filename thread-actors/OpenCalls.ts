@@ -1,0 +1,128 @@
+/**
+ * The open calls: ordinary tool calls whose outcome is not recorded, a row each beside the journal.
+ *
+ * - O1 A row stands exactly while the last record of its call is `ToolPrepared` or `ToolUnknown`, and is
+ *   written in the block of that record.
+ * - O2 Reading the calls of a submission costs as many rows as it has open ones.
+ * - O3 A record's id is a hash of what it names, so that a word about it can mean no other.
+ */
+import { type AgentId, RecordId, type SubmissionId } from "../contracts/Identifiers.ts"
+import { sha256 } from "../platform/Digest.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Agents } from "./Agent.ts"
+
+/** As it is stored. */
+export interface StoredCall {
+  readonly submission: number
+  /** The agent's name of the call. */
+  readonly name: string
+  /** The name of its tool. */
+  readonly tool: string
+  /** Of its last record. */
+  readonly part: number
+  readonly preparedAt: number
+  /** From then on nothing of the call is under way any more. */
+  readonly deadlineAt: number
+  /** How often its reconciler could not tell. */
+  readonly tries: number
+  /** Since when a word about it is waited for. */
+  readonly unknownAt: number | null
+}
+
+export interface OpenCall extends StoredCall {
+  /** Whether this deployment's agent declares the tool. */
+  readonly declared: boolean
+}
+
+type Raw = { readonly [K in keyof StoredCall]: string | number | null }
+
+const columns = "submission, name, tool, part, preparedAt, deadlineAt, tries, unknownAt"
+
+/** The open calls of a submission. // O2 */
+export const storedCalls = (sql: Sql, submission: number): ReadonlyArray<StoredCall> =>
+  sql.all<Raw>(
+    `SELECT ${columns} FROM calls WHERE submission = ? ORDER BY name`,
+    submission,
+  ) as unknown as ReadonlyArray<StoredCall>
+
+/** The same, with what this deployment knows of their tools. */
+export const openCalls = (
+  sql: Sql,
+  agents: Agents,
+  row: { readonly sequence: number; readonly agent: AgentId },
+): ReadonlyArray<OpenCall> =>
+  storedCalls(sql, row.sequence).map((call) => ({
+    ...call,
+    declared: agents.get(row.agent)?.tools.has(call.tool) === true,
+  }))
+
+/** A call that is unknown, with its submission's id. */
+export interface WaitingCall {
+  readonly submissionId: SubmissionId
+  readonly name: string
+  readonly part: number
+  readonly unknownAt: number
+}
+
+/** The calls that wait for a word, the oldest first. */
+export const waitingCalls = (sql: Sql, limit: number): ReadonlyArray<WaitingCall> =>
+  sql.all<{ submissionId: SubmissionId; name: string; part: number; unknownAt: number }>(
+    `SELECT s.id AS submissionId, c.name, c.part, c.unknownAt
+     FROM calls c JOIN submissions s ON s.sequence = c.submission
+     WHERE c.unknownAt IS NOT NULL ORDER BY c.unknownAt, c.submission, c.name LIMIT ?`,
+    limit,
+  )
+
+/** Writes a call as its last record leaves it. // O1 */
+export const writeCall = (sql: Sql, call: StoredCall): void =>
+  sql.run(
+    `INSERT OR REPLACE INTO calls (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    call.submission,
+    call.name,
+    call.tool,
+    call.part,
+    call.preparedAt,
+    call.deadlineAt,
+    call.tries,
+    call.unknownAt,
+  )
+
+/** The outcome of a call is recorded. // O1 */
+export const closeCall = (sql: Sql, submission: number, name: string): void =>
+  sql.run("DELETE FROM calls WHERE submission = ? AND name = ?", submission, name)
+
+/** All calls of a submission, when it settles. */
+export const closeCalls = (sql: Sql, submission: number): void =>
+  sql.run("DELETE FROM calls WHERE submission = ?", submission)
+
+/** Nothing of these calls is under way any more: what must be waited for is over now. */
+export const endCalls = (
+  sql: Sql,
+  submission: number,
+  names: Iterable<string>,
+  now: number,
+): void => {
+  for (const name of names)
+    sql.run(
+      "UPDATE calls SET deadlineAt = ? WHERE submission = ? AND name = ? AND deadlineAt > ?",
+      now,
+      submission,
+      name,
+      now,
+    )
+}
+
+/** Looks at a call again later. */
+export const endsLater = (sql: Sql, call: StoredCall, deadlineAt: number): void =>
+  writeCall(sql, { ...call, deadlineAt })
+
+/** The id of a record of a named operation. // O3 */
+export const recordIdOf = (
+  submissionId: SubmissionId,
+  record: { readonly name: string; readonly part: number },
+): RecordId =>
+  RecordId.make(sha256(submissionId, "\n", String(record.part), "\n", record.name).slice(0, 32))
+
+/** The same on every try of one call: what a provider may be given to know it by. */
+export const callKeyOf = (submissionId: SubmissionId, name: string): string =>
+  sha256(submissionId, "\n", "call", "\n", name).slice(0, 32)

@@ -1,0 +1,27 @@
+/** When an attempt may be ended because its branches wait: no body runs, and none is about to. */
+import { Effect } from "effect"
+import type { Running } from "./Fact.ts"
+
+const turnOver = (running: Running): Effect.Effect<void> =>
+  Effect.callback((resume) => running.thread.host.macrotask(() => resume(Effect.void)))
+
+/**
+ * Waits until no body of a step or tool call runs, also after whatever was about to start has started. Looks
+ * again after each body, never on a timer.
+ */
+export const waitForQuiet = (running: Running): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    yield* turnOver(running)
+    while (running.live.bodies > 0) {
+      yield* bodyEnd(running)
+      yield* turnOver(running)
+    }
+  })
+
+const bodyEnd = (running: Running): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const { bodyEnds } = running.live
+    const told = () => resume(Effect.void)
+    bodyEnds.add(told)
+    return Effect.sync(() => bodyEnds.delete(told))
+  })

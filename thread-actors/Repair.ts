@@ -1,0 +1,153 @@
+/**
+ * Repairs: what recovery does for one submission, in the block that decides it.
+ *
+ * - R1 A repair is one block with the look that justifies it.
+ * - R2 A restart alone is no failure: an attempt that recorded a result starts the count of the vanished
+ *   anew, and so does another code version; the rest put the submission off, longer each time.
+ */
+import { delayMillis } from "../contracts/Backoff.ts"
+import { type Block, touch } from "./Block.ts"
+import { type Decided, decide, isReconcilable } from "./Decision.ts"
+import { evidenceOf, suspensionOf } from "./Evidence.ts"
+import { systemFailure } from "./Failures.ts"
+import { append, progressed } from "./Journal.ts"
+import { abortOf, readRow, retriesOf, type SubmissionRow } from "./Ledger.ts"
+import { endsLater, type OpenCall } from "./OpenCalls.ts"
+import { park } from "./Park.ts"
+import type { Asked } from "./Reconcile.ts"
+import { abortedBy, exhausted, release, settle } from "./Settle.ts"
+import type { Thread } from "./Thread.ts"
+
+/** Records that the attempt was lost with its object. */
+const interrupted = (block: Block, row: SubmissionRow, vanished: number): void => {
+  append(block, {
+    submission: row.sequence,
+    kind: "AttemptInterrupted",
+    epoch: row.epoch,
+    payload: JSON.stringify({ attempts: row.attempts, vanished }),
+  })
+}
+
+/** Settles what was to be aborted when its attempt was lost. No handler is left to be fenced off. */
+export const settleAborted = (block: Block, row: SubmissionRow): void => {
+  const intent = abortOf(row)
+  if (intent === undefined) return
+  if (row.state === "running") interrupted(block, row, row.vanished)
+  settle(block, row, abortedBy(intent, false))
+}
+
+/** Takes a run whose attempt was lost back to ready, or settles it when too many were. */
+const resumeLost = (block: Block, row: SubmissionRow): void => {
+  const { limits, options } = block.thread
+  const result = progressed(block.sql, row.sequence, row.epoch)
+  const vanished = result ? 1 : row.vanished // R2
+  const retries = retriesOf(row)
+  interrupted(block, row, vanished)
+  if (vanished >= limits.attemptsLost && row.vanishedVersion === options.codeVersion)
+    // R2
+    return settle(block, row, {
+      outcome: "failed",
+      failure: systemFailure(
+        "AttemptsLost",
+        `${vanished} attempts in a row were lost with their object`,
+      ),
+    })
+  const curve = { baseMillis: limits.lostBackoffMillis, maxMillis: limits.lostBackoffMaxMillis }
+  release(block, row, {
+    ended: result ? 0 : row.ended,
+    vanished,
+    dueAt: block.now + delayMillis(curve, vanished),
+    retries,
+  })
+}
+
+/** Lets a suspended run go on: what it waited for is there. */
+const resumeSuspended = (block: Block, row: SubmissionRow): void => {
+  if (row.ended >= block.thread.limits.attemptsExhausted)
+    return settle(block, row, exhausted(row.ended))
+  const dueAt = suspensionOf(row)?.dueAt ?? null
+  release(block, row, {
+    ended: row.ended,
+    vanished: row.vanished,
+    dueAt: dueAt !== null && dueAt > block.now ? dueAt : null,
+    retries: retriesOf(row),
+  })
+}
+
+/** Parks a run of whose calls nobody knows whether they happened. */
+const markUnknown = (block: Block, row: SubmissionRow): void => {
+  if (row.state === "running") interrupted(block, row, row.vanished)
+  park(block, row)
+}
+
+/** Open calls that are over, and whose tool this deployment lacks: nobody can be asked yet. */
+const withoutTool = (calls: ReadonlyArray<OpenCall>, now: number): ReadonlyArray<OpenCall> =>
+  calls.filter((call) => !call.declared && call.unknownAt === null && call.deadlineAt <= now)
+
+/** Looks again later at calls whose tool this deployment lacks. */
+const awaitTool = (block: Block, calls: ReadonlyArray<OpenCall>): void => {
+  const later = block.now + block.thread.limits.bindingWaitMaxMillis
+  for (const call of withoutTool(calls, block.now)) endsLater(block.sql, call, later)
+  touch(block)
+}
+
+/** A submission, and what recovery would do about it now. */
+export interface Looked {
+  readonly row: SubmissionRow
+  readonly decided: Decided
+  readonly calls: ReadonlyArray<OpenCall>
+  /** The calls that a reconciler is to be asked about. */
+  readonly asked: ReadonlyArray<Asked>
+  readonly now: number
+}
+
+/** Whether a block would change something. */
+export const isRepair = ({ calls, decided, now }: Looked): boolean => {
+  switch (decided.decision) {
+    case "ResumeRun":
+    case "SettleAborted":
+    case "Resume":
+    case "MarkUnknown":
+      return true
+    case "AwaitCall":
+      return withoutTool(calls, now).length > 0
+    default:
+      return false
+  }
+}
+
+export const look = (thread: Thread, row: SubmissionRow, now: number): Looked => {
+  const evidence = evidenceOf(thread, row, now)
+  const decided = decide(evidence)
+  const { calls } = evidence
+  const asked =
+    decided.decision === "Reconcile" ? calls.filter((call) => isReconcilable(call, now)) : []
+  return { row, decided, calls, asked: asked.map((call) => ({ row, call })), now }
+}
+
+/** Decides, and does what the decision says. // R1 */
+export const repair = (block: Block, sequence: number): Looked | undefined => {
+  const row = readRow(block.sql, sequence)
+  if (row === undefined) return undefined
+  const looked = look(block.thread, row, block.now)
+  switch (looked.decided.decision) {
+    case "ResumeRun":
+      resumeLost(block, row)
+      break
+    case "SettleAborted":
+      settleAborted(block, row)
+      break
+    case "Resume":
+      resumeSuspended(block, row)
+      break
+    case "MarkUnknown":
+      markUnknown(block, row)
+      break
+    case "AwaitCall":
+      if (isRepair(looked)) awaitTool(block, looked.calls)
+      break
+    default:
+      break
+  }
+  return looked
+}

@@ -1,0 +1,267 @@
+/**
+ * `resolveUnknown` in its thread: somebody's word on a call of which nobody knows whether it happened.
+ *
+ * - U1 The word names the record it answers. The first decides; the same words again get what the first one
+ *   would get now, others are told the first.
+ * - U2 A result is read by the tool's schema before it is written: agent code, and so outside the block, which
+ *   looks whether the call is still the one it was read for.
+ * - U3 The block that decides the last call of a parked submission makes it ready: no word needs a second
+ *   transition to count.
+ */
+import { Effect, Result } from "effect"
+import {
+  AgentNotRegistered,
+  InvalidInput,
+  NotAwaiting,
+  ResolutionConflict,
+  SettlementConflict,
+  SubmissionNotFound,
+} from "../contracts/Errors.ts"
+import type { Generation, Principal, RecordId, SubmissionId } from "../contracts/Identifiers.ts"
+import type {
+  Resolution,
+  ResolveUnknownRefusal,
+  ResolveUnknownReply,
+} from "../contracts/ResolveUnknown.ts"
+import type { Outcome } from "../contracts/Submission.ts"
+import { sha256 } from "../platform/Digest.ts"
+import { intend } from "./Abort.ts"
+import { type Block, transact } from "./Block.ts"
+import { durable, reading, type ReadFailure } from "./Durable.ts"
+import { describeError } from "./Failures.ts"
+import { fenced, remember } from "./Fence.ts"
+import type { Identity } from "./Identity.ts"
+import { append, findPart, unknownRecords } from "./Journal.ts"
+import { jsonCoder } from "./JsonCoder.ts"
+import { findRow, retriesOf, type SubmissionRow } from "./Ledger.ts"
+import { closeCall, recordIdOf, storedCalls, type StoredCall } from "./OpenCalls.ts"
+import { resume } from "./Park.ts"
+import { abortedBy, settle } from "./Settle.ts"
+import { readSettlement } from "./Status.ts"
+import { storable, textOf } from "./StoredValue.ts"
+import type { Thread } from "./Thread.ts"
+import type { AnyTool } from "./Tool.ts"
+import { failurePayload, resolvedPayload, resultPayload, type Teller } from "./ToolRecord.ts"
+import { Unreadable } from "./Unreadable.ts"
+
+export interface UnknownCommand extends Identity {
+  readonly submissionId: SubmissionId
+  readonly recordId: RecordId
+  readonly resolution: Resolution
+  readonly author: string
+  readonly reason: string
+  readonly principal: Principal
+  readonly generation: Generation
+}
+
+const invalid = (reason: string) => new InvalidInput({ path: "resolution.result", reason })
+
+/** A command with the digest of its resolution: what the same words are known by. */
+interface Said extends UnknownCommand {
+  readonly content: string
+}
+
+const saidOf = (thread: Thread, command: UnknownCommand): Result.Result<Said, InvalidInput> => {
+  const text = textOf(command.resolution, { limits: thread.limits, size: "recordBytes" })
+  if (Result.isSuccess(text))
+    return Result.succeed({ ...command, content: sha256(text.success).slice(0, 32) })
+  const why = text.failure
+  return Result.fail(
+    invalid(why._tag === "TooLarge" ? `it exceeds ${why.maxBytes} bytes` : why.reason),
+  )
+}
+
+type Answer = Result.Result<ResolveUnknownReply, ResolveUnknownRefusal>
+
+/** The call that a command is about, as it was read before the block, and what is to be recorded. */
+interface Prepared {
+  readonly call: StoredCall
+  readonly record: { readonly kind: "ToolSettled" | "ToolResolved"; readonly payload: string }
+}
+
+const callOf = (
+  calls: ReadonlyArray<StoredCall>,
+  { recordId, submissionId }: UnknownCommand,
+): StoredCall | undefined =>
+  calls.find((call) => call.unknownAt !== null && recordIdOf(submissionId, call) === recordId)
+
+/** What a tool reads a given outcome as; canonical JSON. // U2 */
+const outcomeOf = (
+  thread: Thread,
+  tool: AnyTool,
+  given: { readonly value: unknown; readonly isFailure: boolean },
+  teller: Teller,
+): Result.Result<string, InvalidInput> => {
+  const { limits } = thread
+  const schema = given.isFailure ? tool.error : tool.result
+  if (schema === undefined) return Result.fail(invalid("the tool declares no failure"))
+  const value = jsonCoder(schema).decode(given.value)
+  if (Result.isFailure(value)) return Result.fail(invalid(value.failure))
+  const size = given.isFailure ? "recordBytes" : "stepResultBytes"
+  const kept = storable(schema, value.success, { limits, size })
+  if (Result.isFailure(kept))
+    return Result.fail(
+      invalid(
+        kept.failure._tag === "TooLarge"
+          ? `it exceeds ${kept.failure.maxBytes} bytes`
+          : kept.failure.reason,
+      ),
+    )
+  const { text } = kept.success
+  return Result.succeed(
+    given.isFailure
+      ? failurePayload(tool.name, describeError(value.success, limits), text, teller)
+      : resultPayload(tool.name, text, teller),
+  )
+}
+
+const prepare = (
+  thread: Thread,
+  row: SubmissionRow,
+  call: StoredCall,
+  command: Said,
+): Result.Result<Prepared, InvalidInput | AgentNotRegistered> => {
+  const { author, content, principal, reason, resolution } = command
+  const teller = { author, content, principal, reason }
+  if (resolution._tag !== "CompletedWithResult") {
+    const payload = resolvedPayload(call.tool, resolution._tag, teller)
+    return Result.succeed({ call, record: { kind: "ToolResolved", payload } })
+  }
+  const tool = thread.options.agents.get(row.agent)?.tools.get(call.tool)
+  if (tool === undefined) return Result.fail(new AgentNotRegistered({ agent: row.agent }))
+  const given = { value: resolution.result, isFailure: resolution.isFailure === true }
+  return Result.map(outcomeOf(thread, tool, given, teller), (payload) => ({
+    call,
+    record: { kind: "ToolSettled", payload },
+  }))
+}
+
+/** Reads what the command is about, and the result that it gives. Nothing where nothing waits. */
+const readCommand = (
+  thread: Thread,
+  command: Said,
+): Result.Result<Prepared | undefined, InvalidInput | AgentNotRegistered> => {
+  const { sql } = thread.host.storage
+  const row = findRow(sql, command.submissionId)
+  const call = row === undefined ? undefined : callOf(storedCalls(sql, row.sequence), command)
+  return row === undefined || call === undefined
+    ? Result.succeed(undefined)
+    : prepare(thread, row, call, command)
+}
+
+/** An answer as its record holds it. */
+interface FirstWord {
+  readonly by?: { readonly author?: unknown; readonly reason?: unknown; readonly content?: unknown }
+  readonly resolution?: unknown
+}
+
+const parse = (payload: string): FirstWord => {
+  try {
+    return JSON.parse(payload) as FirstWord
+  } catch {
+    throw new Unreadable("journal")
+  }
+}
+
+/** The first word on a record that waits no more: the record behind it. */
+const firstWord = (
+  sql: Block["sql"],
+  row: SubmissionRow,
+  recordId: RecordId,
+): FirstWord | undefined => {
+  const asked = unknownRecords(sql, row.sequence).find(
+    (record) => recordIdOf(row.id, record) === recordId,
+  )
+  if (asked === undefined) return undefined
+  const answer = findPart(sql, row.sequence, { name: asked.name, part: asked.part + 1 })
+  return answer === undefined ? undefined : parse(answer.payload)
+}
+
+const told = ({ by, resolution }: FirstWord): string =>
+  `${String(by?.author)}: ${String(by?.reason)} (${String(resolution ?? "CompletedWithResult")})`
+    .slice(0, 256)
+    .toWellFormed()
+
+const isSame = ({ by }: FirstWord, { author, content, reason }: Said): boolean =>
+  by?.author === author && by.reason === reason && by.content === content
+
+const stateOf = (block: Block, submissionId: SubmissionId): ResolveUnknownReply => {
+  const row = findRow(block.sql, submissionId)
+  if (row === undefined) throw new Unreadable("submissions")
+  const settlement = readSettlement(block.sql, row)
+  const undecided = storedCalls(block.sql, row.sequence).filter(
+    ({ unknownAt }) => unknownAt !== null,
+  )
+  return {
+    state: row.state,
+    undecided: undecided.length,
+    ...(settlement === undefined ? {} : { settlement }),
+  }
+}
+
+/** A record that does not wait: decided before, or never asked. */
+const decided = (block: Block, row: SubmissionRow, command: Said): Answer => {
+  const first = firstWord(block.sql, row, command.recordId)
+  if (first !== undefined)
+    return isSame(first, command)
+      ? Result.succeed(stateOf(block, row.id)) // U1
+      : Result.fail(new ResolutionConflict({ first: told(first) })) // U1
+  if (row.state === "settled")
+    return Result.fail(
+      new SettlementConflict({ submissionId: row.id, outcome: row.outcome as Outcome }),
+    )
+  return Result.fail(new NotAwaiting({ submissionId: row.id, name: command.recordId }))
+}
+
+const record = (block: Block, row: SubmissionRow, { call, record: kept }: Prepared): void => {
+  append(block, {
+    submission: row.sequence,
+    name: call.name,
+    part: call.part + 1,
+    epoch: row.epoch,
+    ...kept,
+  })
+  closeCall(block.sql, row.sequence, call.name)
+}
+
+const resolveIn = (block: Block, command: Said, prepared: Prepared | undefined): Answer => {
+  const late = fenced(block, command.generation)
+  if (late !== undefined) return Result.fail(late)
+  const { submissionId } = command
+  const row = findRow(block.sql, submissionId)
+  if (row === undefined) {
+    remember(block, command.generation)
+    return Result.fail(new SubmissionNotFound({ submissionId }))
+  }
+  const call = callOf(storedCalls(block.sql, row.sequence), command)
+  if (call === undefined || prepared?.call.part !== call.part) return decided(block, row, command) // U2
+  record(block, row, prepared)
+  if (command.resolution._tag === "AbortSubmission")
+    settle(block, row, abortedBy(intend(block, row, command), false))
+  else if (row.state === "unknown" && storedCalls(block.sql, row.sequence).length === 0)
+    resume(block, row, retriesOf(row)) // U3
+  return Result.succeed(stateOf(block, submissionId))
+}
+
+/** Takes the word. A refusal is an answer; what kept the thread from looking is a failure. */
+export const resolveUnknown = (
+  thread: Thread,
+  command: UnknownCommand,
+): Effect.Effect<Answer, ReadFailure> =>
+  Effect.suspend(() => {
+    if (!thread.hasTables)
+      return Effect.succeed(
+        Result.fail(new SubmissionNotFound({ submissionId: command.submissionId })),
+      )
+    const said = saidOf(thread, command)
+    if (Result.isFailure(said)) return Effect.succeed(Result.fail(said.failure))
+    return Effect.flatMap(
+      reading(thread, "resolve", () => readCommand(thread, said.success)),
+      (prepared) =>
+        Result.isFailure(prepared)
+          ? Effect.succeed(Result.fail(prepared.failure))
+          : durable(thread, "resolve", () =>
+              transact(thread, (block) => resolveIn(block, said.success, prepared.success)),
+            ),
+    )
+  })
