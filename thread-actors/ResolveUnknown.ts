@@ -177,10 +177,13 @@ const firstWord = (
   return answer === undefined ? undefined : parse(answer.payload)
 }
 
-const told = ({ by, resolution }: FirstWord): string =>
-  `${String(by?.author)}: ${String(by?.reason)} (${String(resolution ?? "CompletedWithResult")})`
-    .slice(0, 256)
-    .toWellFormed()
+const text = (value: unknown, otherwise: string): string =>
+  typeof value === "string" ? value : otherwise
+
+const told = ({ by, resolution }: FirstWord): string => {
+  const said = text(resolution, "CompletedWithResult")
+  return `${text(by?.author, "")}: ${text(by?.reason, "")} (${said})`.slice(0, 256).toWellFormed()
+}
 
 const isSame = ({ by }: FirstWord, { author, content, reason }: Said): boolean =>
   by?.author === author && by.reason === reason && by.content === content

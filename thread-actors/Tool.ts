@@ -38,7 +38,9 @@ export type Reconciliation<A, E = never> =
   | { readonly _tag: "Failed"; readonly error: E }
   | { readonly _tag: "Uncertain" }
 
-interface Declared<A, E> {
+/** What an author says about a tool. */
+export interface ToolOptions<A, E, R, X extends Execution> {
+  readonly execution: X
   readonly result: JsonCodec<A>
   /**
    * What the call can fail with. Of an ordinary call only such a failure is an outcome: it says for certain
@@ -50,20 +52,13 @@ interface Declared<A, E> {
    * of the call is under way after it, 30 s more for an object that was replaced.
    */
   readonly timeout?: Duration.Input
+  /**
+   * For ordinary calls alone: asked once a call is over whose outcome was lost; it looks, and changes nothing. At
+   * most 20 s. One that fails is asked again, up to eight times, before the call becomes unknown. Without one it
+   * becomes unknown at once.
+   */
+  readonly reconcile?: (call: ToolCall) => Effect.Effect<Reconciliation<A, E>, unknown, R>
 }
-
-/** What an author says about a tool. */
-export type ToolOptions<A, E, R, X extends Execution> = Declared<A, E> & {
-  readonly execution: X
-} & ("ordinary" extends X
-    ? {
-        /**
-         * Asked once a call is over whose outcome was lost: looks, and changes nothing. At most 20 s. One that fails
-         * is asked again, up to eight times, before the call becomes unknown. Without one it becomes unknown.
-         */
-        readonly reconcile?: (call: ToolCall) => Effect.Effect<Reconciliation<A, E>, unknown, R>
-      }
-    : unknown)
 
 export interface Tool<A, E, out R, out X extends Execution> {
   readonly name: string
@@ -85,6 +80,8 @@ export type Tools = ReadonlyMap<string, AnyTool>
 
 const isName = Schema.is(StepName)
 
+const executions: ReadonlyArray<Execution> = ["readonly", "idempotent", "ordinary"]
+
 const timeoutOf = (name: string, timeout: Duration.Input | undefined): number | undefined => {
   if (timeout === undefined) return undefined
   const millis = readDuration("timeout", timeout)
@@ -94,20 +91,23 @@ const timeoutOf = (name: string, timeout: Duration.Input | undefined): number | 
 
 /**
  * Declares a tool. Its name is kept in records, like that of a step: 1 to 128 printable characters. Throws at
- * once on a name or timeout that means nothing.
+ * once on a name or timeout that means nothing, and on a reconciler that would never be asked.
  */
 export const tool = <A, const X extends Execution, E = never, R = never>(
   name: string,
   options: ToolOptions<A, E, R, X>,
 ): Tool<A, E, R, X> => {
   if (!isName(name)) throw new TypeError("a tool's name has 1 to 128 printable characters")
-  const { error, execution, result, timeout } = options
-  const { reconcile } = options as { readonly reconcile?: Tool<A, E, R, X>["reconcile"] }
+  const { error, execution, reconcile, result, timeout } = options
+  if (!executions.includes(execution))
+    throw new TypeError(`tool ${name}: execution is readonly, idempotent or ordinary`)
+  if (reconcile !== undefined && execution !== "ordinary")
+    throw new TypeError(`tool ${name}: only an ordinary tool is reconciled`)
   return { name, result, error, execution, timeoutMillis: timeoutOf(name, timeout), reconcile }
 }
 
 /** The tools by name. Throws when two have the same. */
-export const toolsByName = (tools: ReadonlyArray<Tool<any, any, unknown, Execution>>): Tools => {
+export const toolsByName = (tools: ReadonlyArray<{ readonly name: string }>): Tools => {
   const byName = new Map<string, AnyTool>()
   for (const one of tools) {
     if (byName.has(one.name)) throw new TypeError(`two tools are named ${one.name}`)

@@ -7,7 +7,8 @@
  * - G3 Only a settled head is followed by the next one.
  */
 import { Effect, Option } from "effect"
-import { ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
+import type { Unavailable } from "../contracts/Errors.ts"
+import { ThreadUnreadable } from "../contracts/Errors.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import { startAttempt } from "./Attempt.ts"
 import { transact } from "./Block.ts"

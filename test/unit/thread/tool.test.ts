@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { accepted, drain, go, makeWorld, tags } from "./harness.ts"
 
-const io = { input: Schema.String, output: Schema.String }
-
 class Declined extends Schema.TaggedError<Declined>()("Declined", { code: Schema.Number }) {}
+
+const io = { input: Schema.String, output: Schema.String, error: Declined }
 
 const Payment = Agent.tool("payment", {
   result: Schema.String,
@@ -53,13 +53,11 @@ describe("an ordinary tool call", () => {
       (input, run) =>
         input === "other"
           ? Effect.succeed("other")
-          : run
-              .tool(
-                "pay",
-                Payment,
-                Effect.suspend(() => (hang.now ? Effect.never : Effect.succeed("paid"))),
-              )
-              .pipe(Effect.orDie),
+          : run.tool(
+              "pay",
+              Payment,
+              Effect.suspend(() => (hang.now ? Effect.never : Effect.succeed("paid"))),
+            ),
       { tools: [Payment] },
     )
     const world = makeWorld({ agents: [agent] })
