@@ -5,14 +5,14 @@
  * actor. Built per invocation: a stateless Worker must not share what holds I/O between requests.
  *
  * - E1 The objects are told the verified principal, in headers that are made here.
- * - E2 Readers of a thread never load its owner, but for the first frame of `observe`, which is not
- *   held up by it for long.
+ * - E2 Readers of a thread never load its owner, but for `explain` and the first frame of `observe`, which
+ *   are not held up by it for long.
  */
 import { Effect, Layer, type Scope, Stream } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
 import { CurrentLimits } from "../contracts/Limits.ts"
 import { HeddleRpc } from "../contracts/HeddleRpc.ts"
-import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
@@ -23,6 +23,7 @@ import { failure } from "../contracts/transport/WireExits.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
 import { gatedEdge, refusingEdge } from "./EdgeGate.ts"
 import { edgeGuard } from "./EdgeGuard.ts"
+import { heldBy } from "./HeldBy.ts"
 import type { Identity, Verified } from "./Identity.ts"
 
 /** Where the objects are, for the length of one invocation. */
@@ -85,17 +86,28 @@ const makeClients = Effect.fnUntraced(function* ({ identity, targets }: Verified
 
 type Clients = Effect.Success<ReturnType<typeof makeClients>>
 
+/** The owner's view of a thread; none if it does not answer soon. */
+const laneOf = ({ owner }: Clients, { ownerId, threadId }: Lane) =>
+  owner.laneStatus({ ownerId, threadId }).pipe(Effect.timeout(laneWaitMillis), Effect.option) // E2
+
 /** Adds the owner's view to the frame that opens a stream. */
-const withLane = Effect.fnUntraced(function* (
-  { owner }: Clients,
-  { ownerId, threadId }: Lane,
-  frame: ObserveFrame,
-) {
+const withLane = Effect.fnUntraced(function* (clients: Clients, at: Lane, frame: ObserveFrame) {
   if (frame._tag !== "Opened") return frame
-  const lane = yield* owner
-    .laneStatus({ ownerId, threadId })
-    .pipe(Effect.timeout(laneWaitMillis), Effect.option) // E2
+  const lane = yield* laneOf(clients, at)
   return lane._tag === "None" ? frame : { ...frame, lane: lane.value }
+})
+
+/** The thread's own view of each open submission, completed by what its owner knows of the thread. */
+const explain = Effect.fnUntraced(function* (
+  clients: Clients,
+  payload: Lane & { readonly submissionId?: SubmissionId },
+) {
+  const explanations = yield* clients.thread.explain(payload)
+  if (explanations.length === 0) return explanations
+  const lane = yield* laneOf(clients, payload)
+  if (lane._tag === "None") return explanations
+  const held = heldBy(lane.value)
+  return explanations.map((one) => ({ ...one, heldBy: [...one.heldBy, ...held] }))
 })
 
 const observe = (clients: Clients, payload: Lane & { readonly after?: number }) =>
@@ -131,7 +143,7 @@ const handlers = (options: VerifiedOptions) =>
         history: (payload) => thread.history(payload),
         awaitSettlement: (payload) => thread.awaitSettlement(payload),
         readState: (payload) => thread.readState(payload),
-        explain: (payload) => thread.explain(payload),
+        explain: (payload) => explain(clients, payload),
         verify: (payload) => thread.verify(payload),
         observe: (payload) => observe(clients, payload),
       })

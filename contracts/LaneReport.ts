@@ -18,7 +18,10 @@ import {
 import { openLiterals } from "./Open.ts"
 import { SubmissionState, Title } from "./Submission.ts"
 
-/** What a submission, or a whole lane, waits for. */
+/**
+ * What a submission, or a whole lane, waits for. The owner alone tells of `binding`, `fault`, `stalled`,
+ * `backoff` (its thread does not answer), `held` (as many attempts run as may) and `condemned`.
+ */
 export const Blocker = openLiterals([
   "approval",
   "signal",
@@ -28,6 +31,9 @@ export const Blocker = openLiterals([
   "binding",
   "fault",
   "stalled",
+  "backoff",
+  "held",
+  "condemned",
   "paused",
   "outbox",
   "publication",
@@ -71,6 +77,8 @@ export const LaneReport = Schema.Struct({
   /** The next schedule occurrence or retention batch. */
   upkeepAt: Schema.optionalKey(Millis),
   paused: Schema.Boolean,
+  /** Since when it is paused. */
+  pausedAt: Schema.optionalKey(Millis),
   /** The last journal sequence; 0 for an untouched thread. */
   tailSequence: Count,
   title: Schema.optionalKey(Title),

@@ -59,6 +59,15 @@ export const MaintenanceStatus = Schema.Struct({
 })
 export type MaintenanceStatus = typeof MaintenanceStatus.Type
 
+/** Who had a thread condemned, why, and since when; `abort` tells whether what it owes is aborted first. */
+export const Condemned = Schema.Struct({
+  author: Schema.String,
+  reason: Schema.String,
+  abort: Schema.Boolean,
+  sinceAt: Millis,
+})
+export type Condemned = typeof Condemned.Type
+
 /** How the owner sees one thread: why it runs, or does not. */
 export const LaneStatus = Schema.Struct({
   threadId: ThreadId,
@@ -86,6 +95,8 @@ export const LaneStatus = Schema.Struct({
   ),
   /** Its recovery is blocked. */
   fault: Schema.optionalKey(RecoveryFault),
+  /** It is to be forgotten: nothing else happens for it, and it takes no input or command. */
+  condemned: Schema.optionalKey(Condemned),
 })
 export type LaneStatus = typeof LaneStatus.Type
 

@@ -12,6 +12,7 @@ export const ObligationsFields = {
   /** From this age on, work that is merely ready or running is told, too. Default 15 min. */
   agedAfterMillis: Schema.optionalKey(Count),
   after: Schema.optionalKey(ThreadId),
+  /** Obligations after which a page ends, at most `pageThreads`; those of one thread stay together. */
   limit: Schema.optionalKey(Count),
 }
 

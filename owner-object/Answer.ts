@@ -45,7 +45,12 @@ export const afterSilence = (lane: Lane, moment: Moment, transport: boolean): La
     ...lane,
     mustVisit: true,
     suspect: true,
-    marks: { ...withoutHold(lane.marks), failures, backoffUntilAt: now + wait },
+    marks: {
+      ...withoutHold(lane.marks),
+      failures,
+      failingSinceAt: lane.marks.failingSinceAt ?? now,
+      backoffUntilAt: now + wait,
+    },
   }
 }
 
@@ -64,7 +69,12 @@ const unchangedTurn = (lane: Lane, moment: Moment): Lane => {
   )
   return {
     ...lane,
-    marks: { ...withoutBackoff(lane.marks), stalls: count, stalledUntilAt: now + wait },
+    marks: {
+      ...withoutBackoff(lane.marks),
+      stalls: count,
+      stalledSinceAt: lane.marks.stalledSinceAt ?? now,
+      stalledUntilAt: now + wait,
+    },
   }
 }
 
@@ -129,6 +139,7 @@ const boundLane = (
       binding: {
         submissionId: head.submissionId,
         attempts,
+        sinceAt: known === undefined ? now : (known.sinceAt ?? known.reportedAt),
         notBefore: now + delayMillis(curve, attempts),
         reportedAt: bindingLogDue(known, now, limits) ? now : (known?.reportedAt ?? now),
         agentsDigest: moment.agentsDigest,

@@ -39,6 +39,8 @@ export interface Block {
   readonly written: Set<ThreadId>
   /** The earliest deadline that this block wrote. */
   earliestAt: number | undefined
+  /** What is done once this block is committed. */
+  readonly afterwards: Array<() => void>
 }
 
 /** Opens the tables and the incarnation of this life; first in every block that writes. */
@@ -241,6 +243,7 @@ export const runBlock = <A>(
     maintenance: life.maintenance,
     written: new Set(),
     earliestAt: undefined,
+    afterwards: [],
   }
   const result = host.storage.transaction(() => {
     takeFinishes(block) // B2
@@ -261,6 +264,7 @@ export const runBlock = <A>(
   })
   life.maintenance = block.maintenance
   if (block.earliestAt !== undefined) life.pass?.wake()
+  for (const act of block.afterwards) act()
   if (block.written.size > 0) for (const watcher of life.watchers) watcher.changed(block.written)
   return result
 }

@@ -23,3 +23,9 @@ export const within = <A, E>(
     }
     return yield* Exit.isFailure(exit.value) ? Effect.failCause(exit.value.cause) : exit.value
   })
+
+/** The typed failure of a call; undefined when it succeeded, died or was interrupted. */
+export const failureOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
+  Exit.isFailure(exit)
+    ? exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
+    : undefined

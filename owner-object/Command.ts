@@ -71,7 +71,7 @@ export const resumeThread = (caller: Caller, payload: Payload<"resumeThread">) =
 /** Ends the waits of the lane, then the rest of the submission. // D2 */
 export const retry = (caller: Caller, payload: Payload<"retry">) =>
   command(caller, payload, (call) => caller.owner.threads.retry(call), {
-    enrolling: (block) => endWaits(block, payload.threadId),
+    enrolling: endWaits,
   })
 
 /** The size of what a resolution says, or why it cannot be recorded as given. */

@@ -7,11 +7,13 @@
  * - E2 A row that these mutations made is removed only if all of them were refused and the thread
  *   says that it holds nothing.
  * - E3 A mutation without an answer leaves the lane enrolled; only a fenced visit clears it.
+ * - E4 A lane whose mutations were told that the thread was forgotten goes with the last of them.
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import { acceptReport, type Block, deleteLane, laneOrNew, writeLane, mayStart } from "./Block.ts"
 import { type Lane, type Marks, withoutHold } from "./Lane.ts"
+import { removeForgotten } from "./Forgotten.ts"
 import type { Ended, Life, Overlap } from "./Life.ts"
 
 /** Whether the end of an overlap accounts for everything that was enrolled in it. Pure. */
@@ -26,6 +28,7 @@ export const vanishes = (overlap: Pick<Overlap, "madeRow" | "allRefused">, lane:
   overlap.allRefused &&
   lane.enrolled === undefined &&
   lane.marks.faultRetryAt === undefined &&
+  lane.marks.condemned === undefined &&
   !lane.mustVisit &&
   lane.report !== undefined &&
   lane.report.nonterminal === 0 &&
@@ -45,6 +48,7 @@ const finishOne = (block: Block, ended: Ended): void => {
       ? { lane, counted: false }
       : acceptReport(block, lane, ended.answer.report, { fenced: false })
   overlap.count -= 1
+  overlap.forgottenAt ??= ended.forgottenAt
   if (!accepted.counted) overlap.allAnswered = false
   if (ended.answer?.refused !== true) overlap.allRefused = false
   if (overlap.count > 0) {
@@ -52,6 +56,11 @@ const finishOne = (block: Block, ended: Ended): void => {
     return
   }
   life.overlaps.delete(ended.threadId)
+  if (overlap.forgottenAt !== undefined) {
+    const { forgottenAt } = overlap
+    const underWay = inFlight(block, ended)
+    if (removeForgotten(block, ended.threadId, { forgottenAt, underWay })) return // E4
+  }
   const free = { ...accepted.lane, marks: freed(block, accepted.lane.marks) }
   const cleared = clears(overlap, free.enrolled) ? { ...free, enrolled: undefined } : free
   if (before !== undefined && vanishes(overlap, cleared) && !inFlight(block, ended)) {

@@ -8,15 +8,19 @@
  *   nothing became active meanwhile.
  * - G2 After its turn a lane that is still due goes behind all that wait.
  * - G3 A mark that was set while the call was under way outlives the call.
+ * - G4 Whatever the call was: of a thread that says it was forgotten no lane is left.
  */
 import { Effect, Exit } from "effect"
 import type { ThreadUnreadable } from "../contracts/Errors.ts"
+import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { RecoveryFailure, RecoveryReport } from "../contracts/Recovery.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import * as Answer from "./Answer.ts"
 import { acceptReport, type Block, laneOrNew, openForWriting, writeLane } from "./Block.ts"
-import { within } from "./Call.ts"
-import type { Lane } from "./Lane.ts"
+import { failureOf, within } from "./Call.ts"
+import { commitForget } from "./Forget.ts"
+import { forgottenAtOf, removeForgotten } from "./Forgotten.ts"
+import { type Lane, withoutBackoff } from "./Lane.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import type { ThreadAnswer } from "./Mutation.ts"
 import { addressOf, inBlock, type Owner, type OwnerFailpoint } from "./Owner.ts"
@@ -48,11 +52,31 @@ const commitSilence = (owner: Owner, block: Block, pick: Picked, transport: bool
 }
 
 /** A call that failed: of a recovery it is a fault, of any other a backoff. */
-const commitFailure = (owner: Owner, block: Block, pick: Picked, error: unknown): Lane => {
+const commitFailure = (
+  owner: Owner,
+  block: Block,
+  pick: Picked,
+  error: unknown,
+): Lane | undefined => {
+  const forgottenAt = forgottenAtOf(error)
+  if (forgottenAt !== undefined) {
+    const { threadId } = pick.lane
+    return removeForgotten(block, threadId, { forgottenAt, underWay: false })
+      ? undefined
+      : commitSilence(owner, block, pick, false) // G4
+  }
   if (pick.kind !== "recover") return commitSilence(owner, block, pick, isTransport(error))
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
   return commitFault(block, before, lane, RecoveryFaults.failureOf("recover", error))
 }
+
+/** Whether no call would change anything until a mutation arrives: what failed before is over. */
+const isAtRest = (report: LaneReport | undefined): boolean =>
+  report !== undefined &&
+  report.dueAt === undefined &&
+  report.recoverAt === undefined &&
+  report.outboxAt === undefined &&
+  report.upkeepAt === undefined
 
 const commitVisit = (
   block: Block,
@@ -61,16 +85,19 @@ const commitVisit = (
   answer: ThreadAnswer<void, never>,
 ): Lane => {
   const { before, lane, marked } = landing(block, pass, pick)
-  const fenced = pick.fence !== undefined
+  const fenced = pick.generation !== undefined
   const accepted = acceptReport(block, lane, answer.report, { fenced })
   const settled =
     fenced &&
-    accepted.lane.enrolled === pick.fence &&
+    accepted.lane.enrolled === pick.generation &&
     !block.life.overlaps.has(accepted.lane.threadId) // G1
   const visited: Lane = {
     ...accepted.lane,
     enrolled: settled ? undefined : accepted.lane.enrolled,
     mustVisit: marked,
+    marks: isAtRest(accepted.lane.report)
+      ? withoutBackoff(accepted.lane.marks)
+      : accepted.lane.marks,
   }
   return writeLane(block, before, visited, { afterTurn: true })
 }
@@ -166,9 +193,20 @@ const tell = (owner: Owner, before: Lane, after: Lane | undefined) =>
 
 interface Ending {
   readonly failpoint: OwnerFailpoint
-  /** Gives the lane as it was written. */
-  readonly commit: (block: Block) => Lane
+  /** Gives the lane as it was written, if there is still one. */
+  readonly commit: (block: Block) => Lane | undefined
 }
+
+/** Who condemned the thread speaks for the forgetting, whichever call finishes it. */
+const callForget = (owner: Owner, life: Life, { generation, lane }: Picked) =>
+  Effect.suspend(() => {
+    const { condemned } = lane.marks
+    if (condemned === undefined || generation === undefined) return Effect.die("not condemned")
+    const { abort, author, principal, reason } = condemned
+    const now = owner.host.now()
+    const address = addressOf(life, lane.threadId)
+    return owner.threads.forget({ ...address, author, reason, principal, abort, generation, now })
+  })
 
 /** Calls the thread and says how the end is to be committed. */
 const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect.Effect<Ending> => {
@@ -179,14 +217,14 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
     failpoint: OwnerFailpoint,
     millis: number,
     effect: Effect.Effect<A, E>,
-    commit: (block: Block, answer: A) => Lane,
+    commit: (block: Block, answer: A) => Lane | undefined,
   ): Effect.Effect<Ending> =>
     Effect.map(Effect.exit(within(millis, effect)), (exit) => ({
       failpoint: pick.kind === "recover" && isFault(exit) ? "fault" : failpoint,
       commit: (block) =>
         Exit.isSuccess(exit)
           ? commit(block, exit.value)
-          : commitFailure(owner, block, pick, errorOf(exit)),
+          : commitFailure(owner, block, pick, failureOf(exit)),
     }))
   switch (pick.kind) {
     case "visit":
@@ -196,7 +234,7 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
         threads.inspect({
           ...address,
           now,
-          ...(pick.fence === undefined ? {} : { fence: pick.fence }),
+          ...(pick.generation === undefined ? {} : { fence: pick.generation }),
         }),
         (block, answer) => commitVisit(block, pass, pick, answer),
       )
@@ -222,6 +260,10 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
         }),
         (block, answer) => commitTurn(owner, block, pass, pick, answer),
       )
+    case "forget":
+      return ending("forget", limits.forgetMillis, callForget(owner, life, pick), (block, answer) =>
+        commitForget(block, pick, answer, momentOf(owner, block)),
+      )
   }
 }
 
@@ -229,13 +271,10 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
 const isFault = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) || (exit.value as ThreadAnswer<unknown, unknown>).result._tag === "Failure"
 
-const errorOf = (exit: Exit.Failure<unknown, unknown>): unknown =>
-  exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
-
 /** One flight from call to commit. Fails only when the commit does. */
 export const fly = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
   Effect.gen(function* () {
     const ending = yield* call(owner, life, pass, pick)
     const after = yield* inBlock(owner, life, ending.failpoint, ending.commit)
-    if (pick.kind !== "visit") yield* tell(owner, pick.lane, after)
+    if (pick.kind !== "visit" && pick.kind !== "forget") yield* tell(owner, pick.lane, after)
   })

@@ -8,13 +8,15 @@
 import { Effect, Option, Stream } from "effect"
 import { Rpc } from "effect/rpc"
 import { CurrentCaller } from "../contracts/Authorization.ts"
-import { IdentityMismatch, OperationDenied, Unavailable } from "../contracts/Errors.ts"
+import { IdentityMismatch, OperationDenied } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
 import * as Command from "./Command.ts"
+import { forgetThread } from "./Forget.ts"
 import * as Hints from "./Hints.ts"
 import type { Life } from "./Life.ts"
+import { obligations } from "./Obligations.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
 import * as Status from "./Status.ts"
 import { submit } from "./Submit.ts"
@@ -87,12 +89,6 @@ const reconcile = (owner: Owner, life: Life, threadIds: ReadonlyArray<ThreadId>)
     return Effect.as(enrolled, { enrolled: distinct.size })
   })
 
-const unserved = new Unavailable({
-  retryable: false,
-  overloaded: false,
-  reason: "this owner does not serve the method",
-})
-
 export const handlersLayer = (owner: Owner) =>
   OwnerRpc.toLayer({
     submit: command(owner, "submit", submit),
@@ -101,8 +97,9 @@ export const handlersLayer = (owner: Owner) =>
     retry: command(owner, "retry", Command.retry),
     pauseThread: command(owner, "pauseThread", Command.pauseThread),
     resumeThread: command(owner, "resumeThread", Command.resumeThread),
-    forgetThread: () => Effect.fail(unserved),
-    obligations: () => Effect.fail(unserved),
+    forgetThread: command(owner, "forgetThread", forgetThread),
+    obligations: ({ ownerId, ...query }) =>
+      question(owner, { ownerId }, (life) => obligations(owner.host, life, owner.limits, query)),
     report: (payload) =>
       mutation(owner, payload, (life) =>
         inBlock(owner, life, "report", (block) =>

@@ -17,15 +17,24 @@ import {
   readLane,
   writeLane,
 } from "./Block.ts"
-import { type Lane, withoutBackoff, withoutStall } from "./Lane.ts"
+import { type Lane, type Marks, withoutBackoff, withoutStall } from "./Lane.ts"
 import { retryFaultNow } from "./RecoveryFaults.ts"
+
+/** The marks of a condemned lane whose thread now says that it owes nothing: its time has come. */
+const broughtForward = ({ marks, report }: Lane, now: number): Marks => {
+  const { condemned } = marks
+  const owes = report === undefined || report.nonterminal > 0 || report.outboxAt !== undefined
+  if (condemned === undefined || owes) return marks
+  return { ...marks, condemned: { ...condemned, retryAt: Math.min(condemned.retryAt, now) } }
+}
 
 /** Takes a thread's own report in. */
 export const takeReport = (block: Block, threadId: ThreadId, report: LaneReport): void => {
   const { before, lane } = laneOrNew(block, threadId)
   const accepted = acceptReport(block, lane, report, { fenced: false }).lane // H1
   const mustVisit = before === undefined ? true : accepted.mustVisit // H2
-  writeLane(block, before, { ...accepted, mustVisit }, { afterTurn: false })
+  const marks = broughtForward(accepted, block.now)
+  writeLane(block, before, { ...accepted, marks, mustVisit }, { afterTurn: false })
 }
 
 /** Ends the stall and the backoff of a lane and has it visited. Gives the lane, if there is one. */
@@ -42,14 +51,11 @@ export const wake = (block: Block, threadId: ThreadId): Lane | undefined => {
  * the wait for a missing agent. The fault itself stays until what failed succeeds; so does the count of
  * a wait for an agent.
  */
-export const endWaits = (block: Block, threadId: ThreadId): void => {
-  const before = readLane(block, threadId)
-  if (before === undefined) return
-  const { binding, ...rest } = withoutStall(withoutBackoff(before.marks))
+export const endWaits = (block: Block, lane: Lane): Lane => {
+  const { binding, ...rest } = withoutStall(withoutBackoff(lane.marks))
   const marks =
     binding === undefined ? rest : { ...rest, binding: { ...binding, notBefore: block.now } }
-  const lane = retryFaultNow(block, { ...before, marks })
-  writeLane(block, before, lane, { afterTurn: false })
+  return retryFaultNow(block, { ...lane, marks })
 }
 
 /** Forgets the stored report of a thread and has it visited, fenced. */

@@ -4,22 +4,24 @@
  * The report is what the thread last said; the rest are the owner's own marks. A lane that might have
  * changed since its report is enrolled or must be visited, and is looked at before it is believed.
  */
-import type { Generation, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
+import type { Generation, Principal, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 
 /** The kinds of work a lane can need. Each kind that calls a thread has slots of its own. */
-export type Work = "visit" | "recover" | "dispatch" | "binding" | "held"
+export type Work = "forget" | "visit" | "recover" | "dispatch" | "binding" | "held"
 
 /** The works that want a call at their time. A held lane waits for the end of another's run. */
-export const timedWorks: ReadonlyArray<Work> = ["visit", "recover", "dispatch", "binding"]
+export const timedWorks: ReadonlyArray<Work> = ["forget", "visit", "recover", "dispatch", "binding"]
 
 /** A kind of call; each has slots of its own. */
-export type CallKind = "dispatch" | "visit" | "recover"
+export type CallKind = "dispatch" | "visit" | "recover" | "forget"
 
 /** A wait for an agent that is not in this deployment. Of one head: another head ends it. */
 export interface BindingWait {
   readonly submissionId: SubmissionId
   readonly attempts: number
+  /** Of the first attempt; absent in rows of before it was kept. */
+  readonly sinceAt?: number
   readonly notBefore: number
   readonly reportedAt: number
   /** The agents of the owner's deployment when the wait was set: another one ends it. */
@@ -27,15 +29,32 @@ export interface BindingWait {
   readonly name?: string
 }
 
+/** Somebody's word that the thread is to be forgotten. */
+export interface Condemned {
+  readonly author: string
+  readonly reason: string
+  readonly principal: Principal
+  /** Whether what it owes is aborted first. */
+  readonly abort: boolean
+  readonly sinceAt: number
+  /** Answers in a row that it still owes work. */
+  readonly refusals: number
+  readonly retryAt: number
+}
+
 /** Retries and waits of a lane. Absent means none. */
 export interface Marks {
   /** Calls in a row that failed. */
   readonly failures?: number
+  /** When the first of them failed. */
+  readonly failingSinceAt?: number
   /** Answers in a row that changed nothing. */
   readonly unchanged?: number
   readonly backoffUntilAt?: number
   /** How often the lane stalled in a row. */
   readonly stalls?: number
+  /** When it stalled for the first time in a row. */
+  readonly stalledSinceAt?: number
   readonly stalledUntilAt?: number
   readonly binding?: BindingWait
   /** Looks in a row at a run that goes on, and when to look next. */
@@ -45,6 +64,8 @@ export interface Marks {
   readonly faultRetryAt?: number
   /** Its recovery succeeded, but a turn had failed: a turn is the trial that ends the fault. */
   readonly faultTrial?: true
+  /** Its thread is to be forgotten; nothing else happens for the lane. */
+  readonly condemned?: Condemned
   /** It would start one attempt too many: it keeps its ticket until another's run ends. */
   readonly held?: true
 }
@@ -83,7 +104,7 @@ export const isRunning = (lane: Lane): boolean =>
 
 /** The marks without backoff, stall and counts: what any mutation or a fresh success leaves. */
 export const withoutBackoff = (marks: Marks): Marks => {
-  const { failures: _f, unchanged: _u, backoffUntilAt: _b, ...rest } = marks
+  const { failures: _f, failingSinceAt: _s, unchanged: _u, backoffUntilAt: _b, ...rest } = marks
   return rest
 }
 
@@ -95,6 +116,12 @@ export const withoutHold = (marks: Marks): Marks => {
 
 /** The marks without a stall. */
 export const withoutStall = (marks: Marks): Marks => {
-  const { stalls: _s, stalledUntilAt: _u, ...rest } = marks
+  const { stalls: _s, stalledSinceAt: _a, stalledUntilAt: _u, ...rest } = marks
+  return rest
+}
+
+/** The marks of a lane that was condemned and is not to be forgotten after all. */
+export const withoutCondemned = (marks: Marks): Marks => {
+  const { condemned: _c, ...rest } = marks
   return rest
 }

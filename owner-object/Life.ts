@@ -9,6 +9,9 @@
  *   so that generations are ordered and unique across lives.
  * - F2 The copy of the maintenance row changes only with a committed block.
  */
+import type { Exit } from "effect"
+import type { WorkOwed } from "../contracts/Errors.ts"
+import type { ForgetReply } from "../contracts/Forget.ts"
 import type { Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
@@ -20,6 +23,9 @@ import { storedVersion } from "./Tables.ts"
 import type { Watcher } from "./Watcher.ts"
 import type { CallKind } from "./Lane.ts"
 
+/** How the forgetting of a thread ended. */
+export type ForgetEnd = Exit.Exit<ForgetReply, WorkOwed>
+
 /** The mutations of one lane that are under way together. */
 export interface Overlap {
   count: number
@@ -29,6 +35,8 @@ export interface Overlap {
   readonly cleanAtFirst: boolean
   /** Whether the first of them made the lane's row. */
   readonly madeRow: boolean
+  /** Set once one of them was told that the thread was forgotten. */
+  forgottenAt: number | undefined
   allAnswered: boolean
   allRefused: boolean
   newest: Generation
@@ -39,6 +47,8 @@ export interface Ended {
   readonly threadId: ThreadId
   /** The thread's reply; undefined when none arrived. */
   readonly answer: { readonly report: LaneReport; readonly refused: boolean } | undefined
+  /** Set when the thread said that it was forgotten. */
+  readonly forgottenAt: number | undefined
 }
 
 /** A call under way in a pass. */
@@ -92,6 +102,8 @@ export interface Life {
   pass: RunningPass | undefined
   /** Who watches the lanes now. */
   readonly watchers: Set<Watcher>
+  /** Who waits for the end of a forgetting. */
+  readonly forgetWaiters: Map<ThreadId, Set<(end: ForgetEnd) => void>>
   /** Told the end of each pass, once. */
   readonly passWaiters: Set<(report: MaintenancePassReport) => void>
 }
@@ -129,6 +141,7 @@ export const beginLife = (
     bindingsBehind: { ticket: 0, threadId: "" },
     pass: undefined,
     watchers: new Set(),
+    forgetWaiters: new Map(),
     passWaiters: new Set(),
   }
 }

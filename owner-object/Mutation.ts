@@ -9,15 +9,17 @@
  * - M2 An enrolment of unknown fate stays until a fenced visit.
  * - M3 Finish never delays the reply: it runs in one macrotask for all that wait, or in the next block.
  * - M4 A mutation that a newer fence refused is sent once more under a new generation.
+ * - M5 A condemned lane takes no new mutation, and nothing of one is written.
  */
 import { Effect } from "effect"
 import { StorageFull, type StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
 import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { type Block, laneOrNew, nextGeneration, writeLane } from "./Block.ts"
-import { within } from "./Call.ts"
+import { failureOf, within } from "./Call.ts"
 import { freed, laneFull } from "./Finish.ts"
-import { withoutStall } from "./Lane.ts"
+import { forgottenAtOf } from "./Forgotten.ts"
+import { type Lane, withoutStall } from "./Lane.ts"
 import type { Ended, Life } from "./Life.ts"
 import { inBlock, type Owner } from "./Owner.ts"
 
@@ -29,12 +31,15 @@ export interface ThreadAnswer<A, E> {
     | { readonly _tag: "Failure"; readonly error: E }
 }
 
-export interface MutationOptions<A, E, EC> {
+interface Enrolling {
   readonly threadId: ThreadId
+  /** What the block that enrols makes of the lane first. */
+  readonly enrolling?: (block: Block, lane: Lane) => Lane
+}
+
+export interface MutationOptions<A, E, EC> extends Enrolling {
   /** What the payload occupies while it is held. */
   readonly bytes: number
-  /** What the block that enrols does to the lane first. */
-  readonly enrolling?: (block: Block) => void
   /** The thread call under a generation. */
   readonly call: (generation: Generation, now: number) => Effect.Effect<ThreadAnswer<A, E>, EC>
 }
@@ -51,11 +56,22 @@ const unanswered = new Unavailable({
   reason: "the thread did not answer in time",
 })
 
-/** Enrols one mutation: the lane is covered from here until a finish or a fenced visit. */
-const enrol = (block: Block, threadId: ThreadId): Generation => {
+const condemned = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "the thread is being forgotten",
+})
+
+/**
+ * Enrols one mutation: the lane is covered from here until a finish or a fenced visit. None of a lane
+ * that is condemned.
+ */
+const enrol = (block: Block, { enrolling, threadId }: Enrolling): Generation | undefined => {
   const { life, now, limits } = block
+  const { before, lane: found } = laneOrNew(block, threadId)
+  if (found.marks.condemned !== undefined) return undefined // M5
   const generation = nextGeneration(block)
-  const { before, lane } = laneOrNew(block, threadId)
+  const lane = enrolling === undefined ? found : enrolling(block, found)
   const coverUntilAt = now + limits.coverMillis
   const overlap = life.overlaps.get(threadId)
   if (overlap === undefined) {
@@ -67,6 +83,7 @@ const enrol = (block: Block, threadId: ThreadId): Generation => {
       allAnswered: true,
       allRefused: true,
       newest: generation,
+      forgottenAt: undefined,
     })
   } else {
     overlap.count += 1
@@ -117,10 +134,8 @@ const refusedByFence = <A, E>(answer: ThreadAnswer<A, E>, generation: Generation
 const attempt = <A, E, EC>(owner: Owner, life: Life, options: MutationOptions<A, E, EC>) =>
   Effect.gen(function* () {
     const { threadId } = options
-    const generation = yield* inBlock(owner, life, "enroll", (block) => {
-      options.enrolling?.(block)
-      return enrol(block, threadId)
-    })
+    const generation = yield* inBlock(owner, life, "enroll", (block) => enrol(block, options))
+    if (generation === undefined) return yield* condemned
     const answer = yield* owner.failpoints.reach("body:before").pipe(
       Effect.andThen(
         Effect.catchTag(
@@ -138,6 +153,7 @@ const attempt = <A, E, EC>(owner: Owner, life: Life, options: MutationOptions<A,
               exit._tag === "Success"
                 ? { report: exit.value.report, refused: exit.value.result._tag === "Failure" }
                 : undefined, // M2
+            forgottenAt: forgottenAtOf(failureOf(exit)),
           }),
         ),
       ),

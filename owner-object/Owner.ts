@@ -65,6 +65,8 @@ export const ownerFailpoints = [
   "fault",
   "binding",
   "report",
+  "condemn",
+  "forget",
   "enter",
   "close",
 ] as const

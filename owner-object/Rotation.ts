@@ -9,6 +9,7 @@
  *   already given for the present.
  * - R4 An enrolled lane is always due at some time: a visit, or the end of its cover.
  * - R5 Of a faulted lane only its recovery is tried.
+ * - R6 Of a condemned lane only its forgetting is tried, and not while a mutation of it is active.
  */
 import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
@@ -72,7 +73,12 @@ const needBeforeBackoff = (
   now: number,
   limits: Limits,
 ): Need | undefined => {
-  const { faultRetryAt, faultTrial } = lane.marks
+  const { condemned, faultRetryAt, faultTrial } = lane.marks
+  if (condemned !== undefined) {
+    return cover === undefined
+      ? { work: "forget", at: condemned.retryAt }
+      : { work: "visit", at: coverEndOf(cover, now, limits) } // R6
+  }
   if (faultRetryAt !== undefined && faultTrial === undefined)
     return { work: "recover", at: faultRetryAt } // R5
   if (lane.mustVisit || (lane.enrolled !== undefined && cover === undefined)) {
@@ -80,9 +86,12 @@ const needBeforeBackoff = (
   }
   const asked = needOfReport(lane, now, limits)
   if (cover === undefined) return asked
-  const coverEnd = cover.untilAt > now ? cover.untilAt : now + limits.coverMillis
-  return coveredBy(asked, { work: "visit", at: coverEnd }) // R4
+  return coveredBy(asked, { work: "visit", at: coverEndOf(cover, now, limits) }) // R4
 }
+
+/** When a cover ends; one that has ended moves on. */
+const coverEndOf = (cover: Cover, now: number, limits: Limits): number =>
+  cover.untilAt > now ? cover.untilAt : now + limits.coverMillis
 
 /** Thousandths of a millisecond from epoch milliseconds; what is farther than they count is last. */
 export const toTicket = (atMillis: number): number => Math.min(atMillis, millisMax) * 1000

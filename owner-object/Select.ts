@@ -11,12 +11,12 @@
  */
 import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
-import { type Block, readLane, writeLane } from "./Block.ts"
+import { type Block, nextGeneration, readLane, writeLane } from "./Block.ts"
 import { type CallKind, isRunning, type Lane, type Work } from "./Lane.ts"
 import { type Due, dueLanes } from "./LaneTable.ts"
 import type { RunningPass } from "./Life.ts"
 
-const kinds: ReadonlyArray<CallKind> = ["visit", "recover", "dispatch"]
+const kinds: ReadonlyArray<CallKind> = ["forget", "visit", "recover", "dispatch"]
 
 const worksOf = (kind: CallKind, mayStart: boolean): ReadonlyArray<Work> => {
   if (kind !== "dispatch") return [kind]
@@ -31,6 +31,8 @@ const slotsOf = (kind: CallKind, limits: Limits): number => {
       return limits.visitSlots
     case "recover":
       return limits.recoverySlots
+    case "forget":
+      return limits.forgetSlots
   }
 }
 
@@ -39,8 +41,11 @@ export interface Picked {
   readonly kind: CallKind
   readonly lane: Lane
   readonly slow: boolean
-  /** Set on a visit that may clear the enrolment: what the thread stores as its fence. */
-  readonly fence: Generation | undefined
+  /**
+   * What the call carries. Of a visit that may clear the enrolment: that enrolment, which the thread stores
+   * as its fence. Of a call to forget: a new one, by which a late replay of it is fenced.
+   */
+  readonly generation: Generation | undefined
 }
 
 /** How many attempts may still be started: what runs, and what is being started, counts. */
@@ -86,11 +91,16 @@ const candidates = (
 const movesOn = (block: Block, lane: Lane): boolean =>
   lane.work === "visit" && !lane.mustVisit && block.life.overlaps.has(lane.threadId)
 
+const generationOf = (block: Block, kind: CallKind, lane: Lane): Generation | undefined => {
+  if (kind === "forget") return nextGeneration(block)
+  return kind === "visit" && !block.life.overlaps.has(lane.threadId) ? lane.enrolled : undefined
+}
+
 const pickOf = (block: Block, kind: CallKind, lane: Lane): Picked => ({
   kind,
   lane,
   slow: lane.slow,
-  fence: kind === "visit" && !block.life.overlaps.has(lane.threadId) ? lane.enrolled : undefined,
+  generation: generationOf(block, kind, lane),
 })
 
 const selectKind = (

@@ -11,7 +11,7 @@ import type {
 } from "../contracts/Maintenance.ts"
 import type { RecoveryFault } from "../contracts/Recovery.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
-import { isRunning, type Lane } from "./Lane.ts"
+import { type Condemned, isRunning, type Lane } from "./Lane.ts"
 import { countDue, oldestEnrolled, pageLanes, readLane } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./RecoveryFaults.ts"
@@ -62,6 +62,13 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
 export const owes = ({ armedAt, maintenance, pass }: Life): boolean =>
   maintenance.nonterminal > 0 || armedAt !== undefined || pass !== undefined
 
+const condemnedStatus = ({ abort, author, reason, sinceAt }: Condemned) => ({
+  author,
+  reason,
+  abort,
+  sinceAt,
+})
+
 /** A lane as its owner sees it. `now` tells which waits are still ahead. */
 export const laneStatus = (
   threadId: ThreadId,
@@ -86,6 +93,7 @@ export const laneStatus = (
     unchangedTurns: marks.unchanged ?? 0,
     ...present("stalledUntilAt", ahead(marks.stalledUntilAt)),
     ...present("fault", facts.fault),
+    ...present("condemned", marks.condemned && condemnedStatus(marks.condemned)),
     ...present(
       "binding",
       marks.binding === undefined

@@ -222,10 +222,10 @@ export const makeObjects = Effect.fnUntraced(function* (
   const calls: Array<Call> = []
   const reached: Array<string> = []
   let closed = 0
-  const { owner, thread, registry } = objectHandlers(calls, answers)
-  const ownerServer = yield* provided(makeWireServer(OwnerRpc), owner)
-  const threadServer = yield* provided(makeWireServer(ThreadRpc), thread)
-  const registryServer = yield* provided(makeWireServer(RegistryRpc), registry)
+  const handlers = objectHandlers(calls, answers)
+  const ownerServer = yield* provided(makeWireServer(OwnerRpc), handlers.owner)
+  const threadServer = yield* provided(makeWireServer(ThreadRpc), handlers.thread)
+  const registryServer = yield* provided(makeWireServer(RegistryRpc), handlers.registry)
   const at = (name: string, server: WireServer) => {
     reached.push(name)
     return inMemoryTarget(server)

@@ -48,7 +48,7 @@ describe("an answered turn", () => {
     for (let index = 0; index < 7; index++) lane = turn(lane, lane)
     expect(lane.marks).toMatchObject({ unchanged: 7 })
     lane = turn(lane, lane)
-    expect(lane.marks).toEqual({ stalls: 1, stalledUntilAt: now + 60_000 })
+    expect(lane.marks).toEqual({ stalls: 1, stalledSinceAt: now, stalledUntilAt: now + 60_000 })
   })
 
   it("that settled something is no unchanged turn, although a newer report was there first", () => {

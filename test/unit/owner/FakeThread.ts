@@ -5,8 +5,10 @@ import type { AbortReply } from "../../../contracts/Abort.ts"
 import {
   AgentNotRegistered,
   SubmissionNotFound,
+  ThreadForgotten,
   ThreadUnreadable,
   Unavailable,
+  WorkOwed,
 } from "../../../contracts/Errors.ts"
 import type { Generation } from "../../../contracts/Identifiers.ts"
 import {
@@ -23,7 +25,14 @@ import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
 
 export type Recovery = "repair" | "fail" | "hang" | "unreadable"
+export type Forgetting = "answer" | "hang" | "fail"
 export type Turn = "settle" | "hang" | "fail" | "unchanged" | "run" | "binding" | "unreadable"
+
+/** A command as it reached the thread. */
+export interface Command {
+  readonly name: string
+  readonly payload: Record<string, unknown> & { readonly generation: Generation }
+}
 
 interface Held {
   readonly receipt: Receipt
@@ -31,12 +40,14 @@ interface Held {
   readonly agent: AgentId
 }
 
-interface Reply<A> {
+interface Reply<A, E = ThreadUnreadable> {
   readonly report: LaneReport
   readonly result:
     | { readonly _tag: "Success"; readonly value: A }
-    | { readonly _tag: "Failure"; readonly error: ThreadUnreadable }
+    | { readonly _tag: "Failure"; readonly error: E }
 }
+
+type ForgetAnswer = Reply<{ readonly forgottenAt: number }, WorkOwed | Unavailable>
 
 let ids = 0
 
@@ -54,11 +65,18 @@ export class FakeThread {
   refuses = false
   born = "born-1"
   fence: Generation | undefined
+  forgetting: Forgetting = "answer"
+  forgottenAt: number | undefined
+  paused = false
+  /** What a report tells besides what is queued. */
+  tells: Partial<LaneReport> = {}
   turns = 0
   visits = 0
   recoveries = 0
   /** The commands to abort that came this far, with who called. */
   readonly aborts: Array<{ readonly principal: string; readonly generation: Generation }> = []
+  /** The other commands that came this far. */
+  readonly commands: Array<Command> = []
   suspects: Array<boolean> = []
   onTurn: (thread: FakeThread) => void = () => undefined
   readonly #queue: Array<Held> = []
@@ -104,12 +122,38 @@ export class FakeThread {
           }),
       ...(head === undefined || this.lost ? {} : { dueAt: 0 }),
       ...(head !== undefined && this.lost ? { recoverAt: 0 } : {}),
-      paused: false,
+      paused: this.paused,
       tailSequence: this.#revision,
       agentsDigest: "agents",
       codeVersion: "v1",
       waits: [],
+      ...this.tells,
     }
+  }
+
+  /** A command of this name is noted, and refused by a fence that is not older. */
+  #command(name: string, payload: Command["payload"]): Unavailable | undefined {
+    this.commands.push({ name, payload })
+    return this.fence !== undefined && payload.generation <= this.fence ? fenced : undefined
+  }
+
+  #pause(paused: boolean) {
+    this.paused = paused
+    this.#revision += 1
+    const pause = { author: "ann", reason: "audit", sinceAt: 7 }
+    return paused ? { paused, pause } : { paused }
+  }
+
+  /** Deletes itself if it owes nothing. Aborts what does not run if it is told to. */
+  #forget(abort: boolean): WorkOwed | number {
+    if (abort) {
+      this.#revision += 1
+      this.#queue.splice(this.#running ? 1 : 0)
+    }
+    const nonterminal = this.#queue.length
+    if (nonterminal > 0) return new WorkOwed({ nonterminal, outbox: 0 })
+    this.forgottenAt = 7
+    return this.forgottenAt
   }
 
   #settleOne(): HeadAnswer | undefined {
@@ -209,56 +253,97 @@ export class FakeThread {
       report: this.report(),
       result: { _tag: "Success" as const, value },
     })
+    const failure = <E>(error: E) => ({
+      report: this.report(),
+      result: { _tag: "Failure" as const, error },
+    })
     const unused = Effect.die("not part of this test")
+    /** A thread that was forgotten answers nothing else. */
+    const alive = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | ThreadForgotten> =>
+      Effect.suspend((): Effect.Effect<A, E | ThreadForgotten> => {
+        const { forgottenAt, threadId } = this
+        return forgottenAt === undefined
+          ? effect
+          : Effect.fail(new ThreadForgotten({ threadId, forgottenAt }))
+      })
+    const answer = <A>(name: string, payload: Command["payload"], act: () => A) =>
+      alive(
+        Effect.sync(() => {
+          const refused = this.#command(name, payload)
+          return refused === undefined ? success(act()) : failure(refused)
+        }),
+      )
     const handlers = ThreadRpc.toLayer({
       admit: (payload) =>
-        Effect.sync(() => {
-          const receipt = this.#admit(payload)
-          return "_tag" in receipt
-            ? { report: this.report(), result: { _tag: "Failure" as const, error: receipt } }
-            : success(receipt)
-        }),
+        alive(
+          Effect.sync(() => {
+            const receipt = this.#admit(payload)
+            return "_tag" in receipt ? failure(receipt) : success(receipt)
+          }),
+        ),
       requestAbort: (payload) =>
-        Effect.sync(() => {
-          const reply = this.#abort(payload)
-          return reply._tag === "Settled" || reply._tag === "Aborting"
-            ? success(reply)
-            : { report: this.report(), result: { _tag: "Failure" as const, error: reply } }
-        }),
-      resolveUnknown: () => unused,
-      retry: () => unused,
-      pause: () => unused,
-      resume: () => unused,
-      forget: () => unused,
+        alive(
+          Effect.sync(() => {
+            const reply = this.#abort(payload)
+            return reply._tag === "Settled" || reply._tag === "Aborting"
+              ? success(reply)
+              : failure(reply)
+          }),
+        ),
+      resolveUnknown: (payload) =>
+        answer("resolveUnknown", payload, () => ({ state: "ready" as const, undecided: 0 })),
+      retry: (payload) => answer("retry", payload, () => ({ state: "ready" as const, dueAt: 0 })),
+      pause: (payload) => answer("pause", payload, () => this.#pause(true)),
+      resume: (payload) => answer("resume", payload, () => this.#pause(false)),
+      forget: (payload) =>
+        alive(
+          Effect.suspend((): Effect.Effect<ForgetAnswer, Unavailable> => {
+            const refused = this.#command("forget", payload)
+            if (this.forgetting === "hang") return Effect.never
+            if (this.forgetting === "fail") return Effect.fail(gone)
+            const done = refused ?? this.#forget(payload.abort)
+            return Effect.succeed(
+              typeof done === "number" ? success({ forgottenAt: done }) : failure(done),
+            )
+          }),
+        ),
       inspect: ({ fence }) =>
-        Effect.sync(() => {
-          this.visits += 1
-          if (fence !== undefined && (this.fence === undefined || fence > this.fence)) {
-            this.fence = fence
-            this.#revision += 1
-          }
-          return success(undefined)
-        }),
+        Effect.andThen(
+          Effect.sync(() => void (this.visits += 1)),
+          alive(
+            Effect.sync(() => {
+              if (fence !== undefined && (this.fence === undefined || fence > this.fence)) {
+                this.fence = fence
+                this.#revision += 1
+              }
+              return success(undefined)
+            }),
+          ),
+        ),
       recover: () =>
-        Effect.suspend((): Effect.Effect<Reply<ReadonlyArray<RecoveryReport>>, Unavailable> => {
-          this.recoveries += 1
-          if (this.recovery === "hang") return Effect.never
-          if (this.recovery === "fail") return Effect.fail(gone)
-          if (this.recovery === "unreadable") return this.#unreadable()
-          if (this.lost) this.#revision += 1
-          this.lost = false
-          return Effect.succeed(success([]))
-        }),
+        alive(
+          Effect.suspend((): Effect.Effect<Reply<ReadonlyArray<RecoveryReport>>, Unavailable> => {
+            this.recoveries += 1
+            if (this.recovery === "hang") return Effect.never
+            if (this.recovery === "fail") return Effect.fail(gone)
+            if (this.recovery === "unreadable") return this.#unreadable()
+            if (this.lost) this.#revision += 1
+            this.lost = false
+            return Effect.succeed(success([]))
+          }),
+        ),
       processHead: ({ maxHeads, suspect }) =>
-        Effect.suspend((): Effect.Effect<Reply<ReadonlyArray<HeadAnswer>>, Unavailable> => {
-          this.turns += 1
-          this.suspects.push(suspect)
-          this.onTurn(this)
-          if (this.turn === "hang") return Effect.never
-          if (this.turn === "fail") return Effect.fail(gone)
-          if (this.turn === "unreadable") return this.#unreadable()
-          return Effect.succeed(success(this.#process(maxHeads)))
-        }),
+        alive(
+          Effect.suspend((): Effect.Effect<Reply<ReadonlyArray<HeadAnswer>>, Unavailable> => {
+            this.turns += 1
+            this.suspects.push(suspect)
+            this.onTurn(this)
+            if (this.turn === "hang") return Effect.never
+            if (this.turn === "fail") return Effect.fail(gone)
+            if (this.turn === "unreadable") return this.#unreadable()
+            return Effect.succeed(success(this.#process(maxHeads)))
+          }),
+        ),
       status: () => unused,
       history: () => unused,
       observe: () => unused,

@@ -44,6 +44,18 @@ const prepare = (world: World, name: string): void => {
   if (name === "binding") thread.turn = "binding"
 }
 
+/** Points that only a forgetting reaches. */
+const forgets = (name: string): boolean => name === "condemn" || name === "forget"
+
+const forgetThread = (world: World) =>
+  world.client.forgetThread({
+    ownerId,
+    threadId: "b" as ThreadId,
+    author: "ann",
+    reason: "asked to",
+    abort: true,
+  })
+
 describe("an owner that dies", () => {
   for (const name of ownerFailpoints) {
     for (const side of ["before", "after"]) {
@@ -56,6 +68,7 @@ describe("an owner that dies", () => {
         prepare(world, name)
         const { died, reached } = dieAt(world, `${name}:${side}`)
         const first = Effect.runFork(world.submit("a", "once"))
+        if (forgets(name)) Effect.runFork(forgetThread(world))
         const alarms = (async () => {
           while (!reached()) {
             await world.deliver().catch(() => undefined)
@@ -73,8 +86,14 @@ describe("an owner that dies", () => {
         } else {
           expect(Exit.isSuccess(await run(received))).toBe(true)
         }
+        // What nobody was told and nothing holds is not done by itself: its caller repeats it.
+        if (name === "condemn" && side === "before") await run(forgetThread(world))
         await world.quiet()
         expect(world.thread("a").settled).toEqual([1])
+        if (forgets(name)) {
+          expect(world.thread("b").forgottenAt).toBeDefined()
+          expect(world.lane("b")).toBeUndefined()
+        }
         expect(registry.rows()).toMatchObject([{ owner_id: ownerId }])
         expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({
           nonterminal: 0,

@@ -40,6 +40,18 @@ describe("a watcher", () => {
     expect(lanes("a")[0]).toMatchObject({ known: true, enrolled: expect.any(String) })
   })
 
+  it("sees a lane condemned, and gone once its thread is forgotten", async () => {
+    const world = makeOwnerWorld()
+    const { lanes } = await watching(world)
+    const said = { author: "ann", reason: "asked to", abort: true }
+    void run(world.client.forgetThread({ ownerId, threadId: "a" as ThreadId, ...said }))
+    await world.until("it is told", () => lanes("a").length > 0)
+    expect(lanes("a")[0]).toMatchObject({ known: true, work: "forget", condemned: said })
+    await world.quiet()
+    await world.until("its end is told", () => lanes("a").at(-1)?.known === false)
+    expect(lanes("a").at(-1)).not.toHaveProperty("condemned")
+  })
+
   it("sees a fault appear and clear, and those that were there before", async () => {
     const world = makeOwnerWorld({ limits: { faultRetryMillis: 5, faultRetryMaxMillis: 5 } })
     const broken = world.thread("broken")
