@@ -4,9 +4,11 @@
  *
  * - B1 Nobody is told of what a block did unless it committed.
  * - B2 The header that a block sees is the database's, and every change of it is written by the block.
+ * - B3 A forgotten thread has no block but the one that made its tombstone; whoever waits for it is woken.
  */
 import { Deferred, Effect } from "effect"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import { Forgotten } from "./Forgotten.ts"
 import { type Header, insertHeader, readHeader, writeHeader } from "./Header.ts"
 import { makeTables } from "./Tables.ts"
 import type { Identity } from "./Identity.ts"
@@ -27,7 +29,9 @@ export interface Block {
 /** Changes what the `meta` row holds; a change that shows in a report also counts a touch. */
 export const patchHeader = (
   block: Block,
-  change: Partial<Pick<Header, "fence" | "refused" | "parked" | "paused" | "title">>,
+  change: Partial<
+    Pick<Header, "fence" | "refused" | "parked" | "paused" | "pause" | "pauseGeneration" | "title">
+  >,
 ): void => {
   block.header = { ...block.header, ...change }
   block.touched = true
@@ -39,28 +43,42 @@ export const touch = (block: Block): void => {
   block.touched = true
 }
 
-const begin = (thread: Thread, header: Header | undefined): Block => ({
-  thread,
-  sql: thread.host.storage.sql,
-  now: clockOf(thread),
-  header: header ?? readHeader(thread.host.storage.sql), // B2
-  touched: false,
-  settled: [],
-})
+const begin = (thread: Thread, known: Header | undefined): Block => {
+  const header = known ?? readHeader(thread.host.storage.sql) // B2
+  if (header.forgottenAt !== null) throw new Forgotten(header.forgottenAt) // B3
+  return {
+    thread,
+    sql: thread.host.storage.sql,
+    now: clockOf(thread),
+    header,
+    touched: false,
+    settled: [],
+  }
+}
 
 const end = (block: Block): void => {
   if (block.touched) writeHeader(block.sql, block.header) // B2
 }
 
+const ring = (bells: Iterable<Deferred.Deferred<void>>): void => {
+  for (const bell of bells) Deferred.doneUnsafe(bell, Effect.void)
+}
+
+const announceForgotten = (thread: Thread, forgottenAt: number): void => {
+  thread.forgottenAt = forgottenAt
+  for (const observer of thread.observers) observer.wake() // B3
+  for (const waiters of thread.waiters.values()) ring(waiters) // B3
+}
+
 const announce = (block: Block): void => {
   const { thread } = block
+  const { forgottenAt } = block.header
+  if (forgottenAt !== null) return announceForgotten(thread, forgottenAt)
   if (block.header.tail.sequence > thread.tailSequence) {
     thread.tailSequence = block.header.tail.sequence
     for (const observer of thread.observers) observer.wake()
   }
-  for (const sequence of block.settled)
-    for (const waiter of thread.waiters.get(sequence) ?? [])
-      Deferred.doneUnsafe(waiter, Effect.void)
+  for (const sequence of block.settled) ring(thread.waiters.get(sequence) ?? [])
 }
 
 const commit = <A>(thread: Thread, prepare: () => void, body: (block: Block) => A): A => {

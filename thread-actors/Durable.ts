@@ -2,16 +2,18 @@
  * Our own calls of the storage as effects: what it throws becomes a typed error, once, here.
  *
  * - Q1 The error names the operation and nothing of the database; the log has the rest.
+ * - Q2 Of a forgotten thread nothing is read, also by who was let in before.
  */
 import { Effect } from "effect"
-import { StorageUnavailable, ThreadUnreadable } from "../contracts/Errors.ts"
+import { StorageUnavailable, ThreadForgotten, ThreadUnreadable } from "../contracts/Errors.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import { bracket } from "../platform/Failpoint.ts"
+import { Forgotten } from "./Forgotten.ts"
 import type { Thread } from "./Thread.ts"
 import type { ThreadFailpoint } from "./ThreadFailpoints.ts"
 import { Unreadable } from "./Unreadable.ts"
 
-export type ReadFailure = StorageUnavailable | ThreadUnreadable
+export type ReadFailure = StorageUnavailable | ThreadUnreadable | ThreadForgotten
 
 export type Tried<A> =
   | { readonly _tag: "Done"; readonly value: A }
@@ -35,6 +37,10 @@ const told = <A>(
   const { error } = tried
   if (error instanceof Unreadable)
     return Effect.fail(new ThreadUnreadable({ threadId: threadIdOf(thread), what: error.what }))
+  if (error instanceof Forgotten) {
+    const { forgottenAt } = error
+    return Effect.fail(new ThreadForgotten({ threadId: threadIdOf(thread), forgottenAt }))
+  }
   return Effect.andThen(
     Effect.logError(`The thread's storage failed in ${operation}`, error), // Q1
     Effect.fail(new StorageUnavailable({ operation })),
@@ -44,12 +50,23 @@ const told = <A>(
 const threadIdOf = (thread: Thread): ThreadId =>
   thread.identity?.threadId ?? ("unknown" as ThreadId)
 
-/** A read. */
-export const reading = <A>(
+/** A look at what a tombstone has, too. */
+export const looking = <A>(
   thread: Thread,
   operation: string,
   read: () => A,
 ): Effect.Effect<A, ReadFailure> => Effect.suspend(() => told(thread, operation, attempt(read)))
+
+/** A read of what a thread holds. */
+export const reading = <A>(
+  thread: Thread,
+  operation: string,
+  read: () => A,
+): Effect.Effect<A, ReadFailure> =>
+  looking(thread, operation, () => {
+    if (thread.forgottenAt !== undefined) throw new Forgotten(thread.forgottenAt) // Q2
+    return read()
+  })
 
 /** A block between its failpoints. */
 export const durable = <A>(

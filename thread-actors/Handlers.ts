@@ -8,31 +8,31 @@
  */
 import { Effect, Result, Stream } from "effect"
 import { Rpc } from "effect/rpc"
-import {
-  type IdentityMismatch,
-  type StorageUnavailable,
-  SubmissionNotFound,
-  type ThreadUnreadable,
-  type Unavailable,
-} from "../contracts/Errors.ts"
+import { SubmissionNotFound, type ThreadUnreadable, type Unavailable } from "../contracts/Errors.ts"
 import type { Generation, SubmissionId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
-import { type AbortCommand, requestAbort } from "./Abort.ts"
+import { requestAbort } from "./Abort.ts"
 import { type Admission, admit } from "./Admission.ts"
 import { awaitSettlement } from "./AwaitSettlement.ts"
-import { durable, reading, type ReadFailure } from "./Durable.ts"
+import { durable, looking, reading, type ReadFailure } from "./Durable.ts"
+import { explain } from "./Explain.ts"
 import { fence } from "./Fence.ts"
+import { forget } from "./Forget.ts"
 import { checkQuery, readPage } from "./History.ts"
 import { readReport } from "./LaneReport.ts"
 import { observe } from "./Observe.ts"
+import { pause, resume } from "./Pause.ts"
 import { recover } from "./Recovery.ts"
-import { enter } from "./Start.ts"
+import { resolveUnknown } from "./ResolveUnknown.ts"
+import { retry } from "./Retry.ts"
+import { enter, type EnterFailure } from "./Start.ts"
 import { readStatus } from "./Status.ts"
 import type { Identity } from "./Identity.ts"
 import { adoptClock, type Thread } from "./Thread.ts"
 import { readThreadState } from "./ThreadState.ts"
 import { processHead } from "./Turn.ts"
+import { verify } from "./Verify.ts"
 
 type Reply<A, E> = {
   readonly report: LaneReport
@@ -41,29 +41,27 @@ type Reply<A, E> = {
     | { readonly _tag: "Failure"; readonly error: E }
 }
 
-type EnterFailure = Unavailable | IdentityMismatch
-
 const success = <A>(value: A) => ({ _tag: "Success", value }) as const
 const failure = <E>(error: E) => ({ _tag: "Failure", error }) as const
 
-/** A block of admission or inspection decodes nothing that could be unreadable. */
-const onlyStorage = (error: ReadFailure): Effect.Effect<never, StorageUnavailable> =>
-  error._tag === "StorageUnavailable" ? Effect.fail(error) : Effect.die(error)
+/** What keeps any call from looking at its thread. */
+type Kept = Exclude<ReadFailure, ThreadUnreadable>
 
-const reportOf = (
-  thread: Thread,
-  identity: Identity,
-): Effect.Effect<LaneReport, StorageUnavailable> =>
+/** A block that decodes nothing finds nothing unreadable. */
+const onlyKept = (error: ReadFailure): Effect.Effect<never, Kept> =>
+  error._tag === "ThreadUnreadable" ? Effect.die(error) : Effect.fail(error)
+
+const reportOf = (thread: Thread, identity: Identity): Effect.Effect<LaneReport, Kept> =>
   Effect.catch(
-    reading(thread, "report", () => readReport(thread, identity)),
-    onlyStorage,
+    looking(thread, "report", () => readReport(thread, identity)),
+    onlyKept,
   )
 
 const withReport = <A, E>(
   thread: Thread,
   identity: Identity,
   result: Reply<A, E>["result"],
-): Effect.Effect<Reply<A, E>, StorageUnavailable> =>
+): Effect.Effect<Reply<A, E>, Kept> =>
   Effect.map(reportOf(thread, identity), (report) => ({ report, result }))
 
 /** Runs the work of a mutation or turn inside the object, at the owner's time or later. */
@@ -87,8 +85,8 @@ const entered = <A, E, R>(
 const unreadableAsData = <A>(
   thread: Thread,
   identity: Identity,
-  work: Effect.Effect<A, StorageUnavailable | Unavailable | ThreadUnreadable>,
-): Effect.Effect<Reply<A, ThreadUnreadable>, StorageUnavailable | Unavailable> =>
+  work: Effect.Effect<A, ReadFailure | Unavailable>,
+): Effect.Effect<Reply<A, ThreadUnreadable>, Kept | Unavailable> =>
   Effect.matchEffect(work, {
     onSuccess: (value) => withReport<A, ThreadUnreadable>(thread, identity, success(value)),
     onFailure: (error) =>
@@ -97,33 +95,41 @@ const unreadableAsData = <A>(
         : Effect.fail(error),
   })
 
-const admitCall = (thread: Thread, call: Admission) =>
-  Effect.flatMap(
-    Effect.catch(
-      durable(thread, "admit", () => admit(thread, call)),
-      onlyStorage,
-    ),
-    (result) =>
-      withReport(
-        thread,
-        call,
-        Result.isSuccess(result) ? success(result.success) : failure(result.failure), // B3
-      ),
+/** The reply of a mutation whose refusals are data. */
+const answered = <A, E>(thread: Thread, identity: Identity, answer: Result.Result<A, E>) =>
+  withReport<A, E>(
+    thread,
+    identity,
+    Result.isSuccess(answer) ? success(answer.success) : failure(answer.failure), // B3
   )
 
-const abortCall = (thread: Thread, call: AbortCommand) =>
-  Effect.matchEffect(requestAbort(thread, call), {
-    onSuccess: (answer) =>
-      withReport(
-        thread,
-        call,
-        Result.isSuccess(answer) ? success(answer.success) : failure(answer.failure), // B3
-      ),
+/** One that looks at no submission. */
+const threadCall = <A, E>(
+  thread: Thread,
+  identity: Identity,
+  work: Effect.Effect<Result.Result<A, E>, ReadFailure>,
+) => Effect.flatMap(Effect.catch(work, onlyKept), (answer) => answered(thread, identity, answer))
+
+/** One about a submission, whose row may not decode. */
+const submissionCall = <A, E>(
+  thread: Thread,
+  identity: Identity,
+  work: Effect.Effect<Result.Result<A, E>, ReadFailure>,
+): Effect.Effect<Reply<A, E | ThreadUnreadable>, Kept> =>
+  Effect.matchEffect(work, {
+    onSuccess: (answer) => answered<A, E | ThreadUnreadable>(thread, identity, answer),
     onFailure: (error) =>
       error._tag === "ThreadUnreadable"
-        ? withReport<never, ThreadUnreadable>(thread, call, failure(error)) // B3
+        ? withReport<A, E | ThreadUnreadable>(thread, identity, failure(error)) // B3
         : Effect.fail(error),
   })
+
+const admitCall = (thread: Thread, call: Admission) =>
+  threadCall(
+    thread,
+    call,
+    durable(thread, "admit", () => admit(thread, call)),
+  )
 
 /** A look; with a fence it is a mutation, also of an untouched object. */
 const inspectCall = (
@@ -134,7 +140,7 @@ const inspectCall = (
   const looked = Effect.suspend(() => withReport<void, never>(thread, call, success(undefined)))
   if (generation === undefined) return looked
   const visit = durable(thread, "fence", () => fence(thread, { ...call, generation }))
-  return Effect.andThen(Effect.catch(visit, onlyStorage), looked)
+  return Effect.andThen(Effect.catch(visit, onlyKept), looked)
 }
 
 /** Lets a read in; it reads and writes nothing before that. */
@@ -153,6 +159,12 @@ const statusCall = (thread: Thread, submissionId: SubmissionId) =>
         : Effect.succeed(status),
   )
 
+const explainCall = (thread: Thread, call: { readonly submissionId?: SubmissionId | undefined }) =>
+  Effect.flatMap(
+    reading(thread, "explain", () => explain(thread, call)),
+    Effect.fromResult,
+  )
+
 const stateCall = (thread: Thread) =>
   reading(thread, "readState", () =>
     thread.hasTables ? readThreadState(thread.host.storage.sql) : { version: 0 },
@@ -163,7 +175,14 @@ export const handlers = (thread: Thread) =>
   ThreadRpc.toLayer(
     ThreadRpc.of({
       admit: (call) => entered(thread, call, admitCall(thread, call as Admission)),
-      requestAbort: (call) => entered(thread, call, abortCall(thread, call)),
+      requestAbort: (call) =>
+        entered(thread, call, submissionCall(thread, call, requestAbort(thread, call))),
+      resolveUnknown: (call) =>
+        entered(thread, call, submissionCall(thread, call, resolveUnknown(thread, call))),
+      retry: (call) => entered(thread, call, submissionCall(thread, call, retry(thread, call))),
+      pause: (call) => entered(thread, call, threadCall(thread, call, pause(thread, call))),
+      resume: (call) => entered(thread, call, threadCall(thread, call, resume(thread, call))),
+      forget: (call) => entered(thread, call, threadCall(thread, call, forget(thread, call))),
       inspect: (call) => entered(thread, call, inspectCall(thread, call)),
       recover: (call) => entered(thread, call, unreadableAsData(thread, call, recover(thread))),
       processHead: (call) =>
@@ -182,5 +201,12 @@ export const handlers = (thread: Thread) =>
         Stream.unwrap(Effect.as(enter(thread, call), observe(thread, call.after ?? 0))),
       awaitSettlement: (call) => read(thread, call, awaitSettlement(thread, call)),
       readState: (call) => read(thread, call, stateCall(thread)),
+      explain: (call) => read(thread, call, explainCall(thread, call)),
+      verify: (call) =>
+        read(
+          thread,
+          call,
+          reading(thread, "verify", () => verify(thread, call)),
+        ),
     }),
   )

@@ -5,6 +5,7 @@
  *
  * - H1 The revision grows with every change of anything in a report. Admissions and records count by
  *   themselves; a change without either touches the `meta` row.
+ * - H2 Texts of people are kept as they are stored: a header is read whatever they hold.
  */
 import type { Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
@@ -34,7 +35,13 @@ export interface Header {
   readonly touches: number
   readonly parked: number
   readonly paused: boolean
+  /** Who paused it, why and since when, as JSON. */
+  readonly pause: string | null
+  /** Of the last pause or resume. */
+  readonly pauseGeneration: Generation | null
   readonly title: string | null
+  /** What makes the row a tombstone. */
+  readonly forgottenAt: number | null
   /** 0 before the first admission. */
   readonly lastSequence: number
   readonly tail: Tail
@@ -57,7 +64,10 @@ type HeaderRow = {
   revision: number
   parked: number
   paused: number
+  pause: string | null
+  pauseGeneration: string | null
   title: string | null
+  forgottenAt: number | null
   lastSequence: number | null
   tailSequence: number | null
   digest: string | null
@@ -67,7 +77,7 @@ type HeaderRow = {
 }
 
 const selectHeader = `SELECT m.ownerId, m.threadId, m.born, m.fence, m.refused, m.revision,
-  m.parked, m.paused, m.title, (SELECT max(sequence) FROM submissions) AS lastSequence,
+  m.parked, m.paused, m.pause, m.pauseGeneration, m.title, m.forgottenAt, (SELECT max(sequence) FROM submissions) AS lastSequence,
   j.sequence AS tailSequence, j.digest, j.open, j.settled, j.floor
   FROM meta m LEFT JOIN
     (SELECT sequence, digest, open, settled, floor FROM journal ORDER BY sequence DESC LIMIT 1) j
@@ -86,7 +96,10 @@ export const readHeader = (sql: Sql): Header => {
     touches: row.revision,
     parked: row.parked,
     paused: row.paused !== 0,
+    pause: row.pause, // H2
+    pauseGeneration: row.pauseGeneration as Generation | null,
     title: row.title,
+    forgottenAt: row.forgottenAt,
     lastSequence: row.lastSequence ?? 0,
     tail:
       row.tailSequence === null
@@ -117,12 +130,15 @@ export const insertHeader = (
 /** Writes the part of the header that has a row of its own. */
 export const writeHeader = (sql: Sql, header: Header): void =>
   sql.run(
-    `UPDATE meta SET fence = ?, refused = ?, revision = ?, parked = ?, paused = ?, title = ?
-     WHERE id = 1`,
+    `UPDATE meta SET fence = ?, refused = ?, revision = ?, parked = ?, paused = ?, pause = ?,
+       pauseGeneration = ?, title = ?, forgottenAt = ? WHERE id = 1`,
     header.fence,
     header.refused.join(" "),
     header.touches,
     header.parked,
     header.paused ? 1 : 0,
+    header.pause,
+    header.pauseGeneration,
     header.title,
+    header.forgottenAt,
   )

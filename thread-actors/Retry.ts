@@ -1,29 +1,146 @@
 /**
- * Declared retries of a step: when waiting for one may end the attempt.
+ * The command `retry`: ends the rest that a submission takes between two attempts, in one block.
+ *
+ * - R1 Only rest is ended: a time that its caller has asked for, a call whose end is waited for and a word
+ *   that is waited for stay.
+ * - R2 What was changed is recorded with who said so; where nothing is, the state is told and nothing written.
  */
-import { Effect } from "effect"
-import type { Running } from "./Fact.ts"
+import { Effect, Result } from "effect"
+import {
+  JoinedToHost,
+  NotAwaiting,
+  SettlementConflict,
+  SubmissionNotFound,
+} from "../contracts/Errors.ts"
+import type { Generation, Principal, SubmissionId } from "../contracts/Identifiers.ts"
+import type { RetryRefusal, RetryReply } from "../contracts/Retry.ts"
+import type { Outcome } from "../contracts/Submission.ts"
+import { type Block, transact } from "./Block.ts"
+import { durable, type ReadFailure } from "./Durable.ts"
+import { suspensionOf } from "./Evidence.ts"
+import { fenced, remember } from "./Fence.ts"
+import { readHead } from "./Head.ts"
+import type { Identity } from "./Identity.ts"
+import { append } from "./Journal.ts"
+import {
+  findRow,
+  readHost,
+  readRow,
+  retriesOf,
+  type StoredRetry,
+  type SubmissionRow,
+} from "./Ledger.ts"
+import { storedCalls } from "./OpenCalls.ts"
+import type { Thread } from "./Thread.ts"
 
-const turnOver = (running: Running): Effect.Effect<void> =>
-  Effect.callback((resume) => running.thread.host.macrotask(() => resume(Effect.void)))
+export interface RetryOrder extends Identity {
+  readonly submissionId: SubmissionId
+  readonly author: string
+  readonly reason: string
+  readonly principal: Principal
+  readonly generation: Generation
+}
 
-/**
- * Waits until no body of a step runs, also after whatever was about to start has started. Looks
- * again after each body, never on a timer.
- */
-export const waitForQuiet = (running: Running): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    yield* turnOver(running)
-    while (running.live.bodies > 0) {
-      yield* bodyEnd(running)
-      yield* turnOver(running)
-    }
+type Answer = Result.Result<RetryReply, RetryRefusal>
+
+/** What a submission rests by: the columns of its row. */
+export type Rest = Pick<SubmissionRow, "dueAt" | "retries" | "suspension">
+
+/** The same submission with its rest over; none if it does not rest. Pure. */
+export const withoutRest = (row: SubmissionRow, now: number): Rest | undefined => {
+  const retries = retriesOf(row)
+  const suspension = suspensionOf(row)
+  const times = [row.dueAt, suspension?.dueAt ?? null, ...[...retries.values()].map(dueAtOf)]
+  if (times.every((dueAt) => dueAt === null || dueAt <= now)) return undefined
+  const due = [...retries].map(([name, retry]): [string, StoredRetry] => [
+    name,
+    { ...retry, dueAt: Math.min(retry.dueAt, now) },
+  ])
+  return {
+    dueAt: null,
+    retries: row.retries === null ? null : JSON.stringify(Object.fromEntries(due)),
+    suspension:
+      suspension === undefined ? row.suspension : JSON.stringify({ ...suspension, dueAt: null }),
+  }
+}
+
+const dueAtOf = (retry: StoredRetry): number => retry.dueAt
+
+/** Ends its rest, if it takes one. */
+const endRest = (block: Block, row: SubmissionRow, order: RetryOrder): void => {
+  const rest = withoutRest(row, block.now)
+  if (rest === undefined) return // R2
+  block.sql.run(
+    "UPDATE submissions SET dueAt = ?, retries = ?, suspension = ? WHERE sequence = ?", // R1
+    rest.dueAt,
+    rest.retries,
+    rest.suspension,
+    row.sequence,
+  )
+  const { author, principal, reason } = order
+  append(block, {
+    submission: row.sequence,
+    kind: "Recovered",
+    epoch: row.epoch,
+    payload: JSON.stringify({ author, command: "retry", principal, reason }), // R2
   })
+}
 
-const bodyEnd = (running: Running): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    const { bodyEnds } = running.live
-    const told = () => resume(Effect.void)
-    bodyEnds.add(told)
-    return Effect.sync(() => bodyEnds.delete(told))
+/** When it will be tried; none when something else than time is in its way. */
+const triedAt = (block: Block, row: SubmissionRow): number | undefined => {
+  if (row.state !== "ready" || block.header.paused) return undefined
+  const at = Math.max(row.dueAt ?? 0, row.notBefore ?? 0, block.now)
+  if (at > block.now) return at
+  const { head } = readHead(block.sql, block.header, block.now)
+  return head?.sequence === row.sequence ? at : undefined
+}
+
+const stateOf = (block: Block, sequence: number): RetryReply => {
+  const row = readRow(block.sql, sequence)
+  if (row === undefined) throw new Error("a submission went away inside a block")
+  const dueAt = triedAt(block, row)
+  return dueAt === undefined ? { state: row.state } : { state: row.state, dueAt }
+}
+
+/** What an undecided submission waits for, by the agent's name for it. */
+const awaited = (block: Block, row: SubmissionRow): NotAwaiting => {
+  const call = storedCalls(block.sql, row.sequence).find(({ unknownAt }) => unknownAt !== null)
+  return new NotAwaiting({ submissionId: row.id, name: call?.name ?? "" })
+}
+
+const retryIn = (block: Block, order: RetryOrder): Answer => {
+  const late = fenced(block, order.generation)
+  if (late !== undefined) return Result.fail(late)
+  const { submissionId } = order
+  const row = findRow(block.sql, submissionId)
+  if (row === undefined) {
+    remember(block, order.generation)
+    return Result.fail(new SubmissionNotFound({ submissionId }))
+  }
+  switch (row.state) {
+    case "settled":
+      return Result.fail(new SettlementConflict({ submissionId, outcome: row.outcome as Outcome }))
+    case "joined":
+      return Result.fail(
+        new JoinedToHost({ submissionId, hostSubmissionId: readHost(block.sql, row) }),
+      )
+    case "unknown":
+      return Result.fail(awaited(block, row)) // R1
+    case "running":
+      break
+    case "ready":
+    case "suspended":
+      endRest(block, row, order)
+  }
+  return Result.succeed(stateOf(block, row.sequence))
+}
+
+/** Takes the command. A refusal is an answer; what kept the thread from looking is a failure. */
+export const retry = (thread: Thread, order: RetryOrder): Effect.Effect<Answer, ReadFailure> =>
+  Effect.suspend(() => {
+    const { submissionId } = order
+    // An untouched thread has given no id away, and stays untouched.
+    if (!thread.hasTables)
+      return Effect.succeed(Result.fail(new SubmissionNotFound({ submissionId })))
+    return durable(thread, "retry", () => transact(thread, (block) => retryIn(block, order)))
   })

@@ -4,9 +4,10 @@
  * - U1 A failure answers its own call and leaves nothing behind: the next call starts again.
  * - U2 It reads two rows and decodes no user data; it writes only to migrate tables that exist.
  * - U3 A call that names another owner or thread than this object is refused before any other read.
+ * - U4 A forgotten thread lets nobody in.
  */
 import { Effect } from "effect"
-import { IdentityMismatch, Unavailable } from "../contracts/Errors.ts"
+import { IdentityMismatch, ThreadForgotten, Unavailable } from "../contracts/Errors.ts"
 import { type OwnerId, type ThreadId, threadObjectName } from "../contracts/Identifiers.ts"
 import { readHeader } from "./Header.ts"
 import { latestVersion, migrate, tablesExist, tablesVersion } from "./Tables.ts"
@@ -23,6 +24,7 @@ const load = (thread: Thread): void => {
     const header = readHeader(sql) // U2
     thread.identity = { ownerId: header.ownerId, threadId: header.threadId }
     thread.tailSequence = header.tail.sequence
+    thread.forgottenAt = header.forgottenAt ?? undefined
     const [last] = sql.all<{ at: number | null }>(
       `SELECT max(
          coalesce((SELECT recordedAt FROM journal ORDER BY sequence DESC LIMIT 1), 0),
@@ -67,19 +69,27 @@ const isOwn = (thread: Thread, called: Identity): boolean => {
   return own === undefined || (own.ownerId === called.ownerId && own.threadId === called.threadId)
 }
 
-/** Lets a call in: the object has started, and is the one the call means. */
-export const enter = (
-  thread: Thread,
-  called: Identity,
-): Effect.Effect<void, Unavailable | IdentityMismatch> =>
-  Effect.suspend(() => {
+/** Why a call is not let in. */
+export type EnterFailure = Unavailable | IdentityMismatch | ThreadForgotten
+
+/** Lets a call in: the object has started, is the one the call means, and still holds a thread. */
+export const enter = (thread: Thread, called: Identity): Effect.Effect<void, EnterFailure> =>
+  Effect.suspend((): Effect.Effect<void, EnterFailure> => {
     thread.identity ??= identityOf(thread.host.name)
     if (!isOwn(thread, called)) return mismatch(called) // U3
     return Effect.andThen(
       start(thread),
-      Effect.suspend(() => (isOwn(thread, called) ? Effect.void : mismatch(called))), // U3
+      Effect.suspend(() => checked(thread, called)),
     )
   })
+
+const checked = (thread: Thread, called: Identity): Effect.Effect<void, EnterFailure> => {
+  if (!isOwn(thread, called)) return mismatch(called) // U3
+  const { forgottenAt } = thread
+  return forgottenAt === undefined
+    ? Effect.void
+    : Effect.fail(new ThreadForgotten({ threadId: called.threadId, forgottenAt })) // U4
+}
 
 const mismatch = (called: Identity): Effect.Effect<never, IdentityMismatch> =>
   Effect.fail(new IdentityMismatch({ ownerId: called.ownerId, threadId: called.threadId }))

@@ -7,7 +7,7 @@
  */
 import type { Context, Deferred, Layer } from "effect"
 import type { OwnerId } from "../contracts/Identifiers.ts"
-import type { StorageUnavailable, ThreadUnreadable } from "../contracts/Errors.ts"
+import type { StorageUnavailable, ThreadForgotten, ThreadUnreadable } from "../contracts/Errors.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { RecoveryReport } from "../contracts/Recovery.ts"
@@ -59,6 +59,8 @@ export interface Thread {
   /** Who this object is, once a call or the database has told. */
   identity: Identity | undefined
   hasTables: boolean
+  /** Since when only a tombstone is left. */
+  forgottenAt: number | undefined
   /** As the last committed block left it; only blocks change it. None after one that failed. */
   header: Header | undefined
   clock: number
@@ -68,7 +70,10 @@ export interface Thread {
   turn: Turn | undefined
   /** What the recovery under way comes to. */
   recovering:
-    | Deferred.Deferred<ReadonlyArray<RecoveryReport>, StorageUnavailable | ThreadUnreadable>
+    | Deferred.Deferred<
+        ReadonlyArray<RecoveryReport>,
+        StorageUnavailable | ThreadUnreadable | ThreadForgotten
+      >
     | undefined
   services: Context.Context<never> | undefined
 }
@@ -82,6 +87,7 @@ export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Threa
   started: false,
   identity: undefined,
   hasTables: false,
+  forgottenAt: undefined,
   header: undefined,
   clock: 0,
   tailSequence: 0,

@@ -1,0 +1,180 @@
+/**
+ * `explain`: what recovery would decide now for each open submission, by the same decision on the same evidence,
+ * and what it waits for.
+ *
+ * - X1 It only reads, and classifies with nothing of its own.
+ * - X2 Where recovery would find the thread unreadable, so does this.
+ */
+import { Result } from "effect"
+import { SubmissionNotFound } from "../contracts/Errors.ts"
+import type { ExplainedWait, RecoveryExplanation } from "../contracts/Explain.ts"
+import type { SubmissionId } from "../contracts/Identifiers.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import { decide, type Evidence, isLive, isUnknown } from "./Decision.ts"
+import { checkRecords, evidenceOf } from "./Evidence.ts"
+import {
+  agentMessage,
+  callMessage,
+  deedOf,
+  deferredMessage,
+  evidenceLines,
+  pauseMessage,
+  restMessage,
+  toolMessage,
+  unknownMessage,
+} from "./ExplainWords.ts"
+import { readHead } from "./Head.ts"
+import { type Header, readHeader } from "./Header.ts"
+import { findPart } from "./Journal.ts"
+import { abortOf, findRow, nonterminalRows, retriesOf, type SubmissionRow } from "./Ledger.ts"
+import { type OpenCall, recordIdOf } from "./OpenCalls.ts"
+import { pauseOf } from "./Pause.ts"
+import { clockOf, type Thread } from "./Thread.ts"
+
+/** What a thread's explanations share. */
+interface Scene {
+  readonly thread: Thread
+  readonly sql: Sql
+  readonly header: Header
+  readonly head: SubmissionRow | undefined
+  readonly now: number
+}
+
+/** What a call was given, as its record has it. */
+const requestOf = (sql: Sql, call: OpenCall): string | undefined => {
+  const prepared = findPart(sql, call.submission, { name: call.name, part: call.part - 1 })
+  if (prepared === undefined) return undefined
+  const { request } = JSON.parse(prepared.payload) as { readonly request?: unknown }
+  return request === undefined ? undefined : JSON.stringify(request)
+}
+
+const callWait = ({ now, sql }: Scene, row: SubmissionRow, call: OpenCall): ExplainedWait => {
+  const { deadlineAt, name, preparedAt, unknownAt } = call
+  if (unknownAt !== null) {
+    const recordId = recordIdOf(row.id, call)
+    const message = unknownMessage(call, recordId, requestOf(sql, call))
+    const known = { blocker: "unknown", name, recordId, sinceAt: unknownAt } as const
+    return { ...known, whoCanAct: "operator", message }
+  }
+  const until = deadlineAt > now ? { untilAt: deadlineAt } : {}
+  return call.declared
+    ? {
+        blocker: "timer",
+        name,
+        sinceAt: preparedAt,
+        ...until,
+        whoCanAct: "nobody",
+        message: callMessage(call),
+      }
+    : {
+        blocker: "binding",
+        name: call.tool,
+        sinceAt: preparedAt,
+        ...until,
+        whoCanAct: "deployer",
+        message: toolMessage(call),
+      }
+}
+
+/** The calls that something is waited for about: one that is over and can be asked about is not waited for. */
+const callWaits = (scene: Scene, row: SubmissionRow, { calls, now }: Evidence) =>
+  calls
+    .filter((call) => isUnknown(call) || !call.declared || call.deadlineAt > now)
+    .map((call) => callWait(scene, row, call))
+
+/** The time that a ready one waits for. */
+const timeWaits = (row: SubmissionRow, now: number): ReadonlyArray<ExplainedWait> => {
+  if (row.state !== "ready") return []
+  const timer = { blocker: "timer", whoCanAct: "nobody" } as const
+  const waits: Array<ExplainedWait> = []
+  if (row.notBefore !== null && row.notBefore > now)
+    waits.push({
+      ...timer,
+      sinceAt: row.acceptedAt,
+      untilAt: row.notBefore,
+      message: deferredMessage,
+    })
+  if (row.dueAt !== null && row.dueAt > now)
+    waits.push({ ...timer, untilAt: row.dueAt, message: restMessage })
+  return waits
+}
+
+const agentWaits = (thread: Thread, row: SubmissionRow): ReadonlyArray<ExplainedWait> =>
+  row.state !== "ready" || thread.options.agents.has(row.agent)
+    ? []
+    : [
+        {
+          blocker: "binding",
+          name: row.agent,
+          whoCanAct: "deployer",
+          message: agentMessage(row.agent),
+        },
+      ]
+
+const heldBy = ({ header }: Scene): ReadonlyArray<ExplainedWait> => {
+  if (!header.paused) return []
+  const pause = pauseOf(header)
+  return [
+    {
+      blocker: "paused",
+      ...(pause === undefined ? {} : { sinceAt: pause.sinceAt }),
+      whoCanAct: "operator",
+      message: pauseMessage(pause),
+    },
+  ]
+}
+
+const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
+  const { head, now, sql, thread } = scene
+  checkRecords(sql, row) // X2
+  const evidence = evidenceOf(thread, row, now)
+  const decided = decide(evidence) // X1
+  const live = row.state === "running" && isLive(row, thread.live) ? thread.live : undefined
+  return {
+    submissionId: row.id,
+    sequence: row.sequence,
+    agent: row.agent,
+    state: row.state,
+    acceptedAt: row.acceptedAt,
+    attempts: row.attempts,
+    ...decided,
+    evidence: evidenceLines({
+      row,
+      live,
+      calls: evidence.calls,
+      abort: abortOf(row),
+      retries: retriesOf(row),
+      head,
+      now,
+    }),
+    wouldDo: deedOf(decided.decision),
+    waits:
+      live === undefined
+        ? [...callWaits(scene, row, evidence), ...timeWaits(row, now), ...agentWaits(thread, row)]
+        : [],
+    heldBy: heldBy(scene),
+  }
+}
+
+type Explained = Result.Result<ReadonlyArray<RecoveryExplanation>, SubmissionNotFound>
+
+/** Explains one open submission, or all of them by sequence; nothing of one that has settled. */
+export const explain = (
+  thread: Thread,
+  { submissionId }: { readonly submissionId?: SubmissionId | undefined },
+): Explained => {
+  const { sql } = thread.host.storage
+  const row =
+    submissionId === undefined || !thread.hasTables ? undefined : findRow(sql, submissionId)
+  if (submissionId !== undefined && row === undefined)
+    return Result.fail(new SubmissionNotFound({ submissionId }))
+  if (!thread.hasTables) return Result.succeed([])
+  const header = readHeader(sql)
+  const now = clockOf(thread)
+  const { head } = readHead(sql, header, now)
+  const rows = row === undefined ? nonterminalRows(sql, header.tail) : [row]
+  const scene: Scene = { thread, sql, header, head, now }
+  return Result.succeed(
+    rows.filter(({ state }) => state !== "settled").map((one) => explainRow(scene, one)),
+  )
+}

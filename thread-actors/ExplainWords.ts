@@ -1,0 +1,172 @@
+/**
+ * What `explain` says, in words an operator understands. Pure: everything that is told has been read before.
+ *
+ * - W1 No text is longer than the contract allows; what people wrote is cut before what we say about it.
+ */
+import type { RecoveryDecision } from "../contracts/Recovery.ts"
+import type { LiveAttempt } from "./LiveAttempt.ts"
+import type { AbortIntent, StoredRetry, SubmissionRow } from "./Ledger.ts"
+import type { OpenCall } from "./OpenCalls.ts"
+import type { StoredPause } from "./Pause.ts"
+
+const textMax = 1_024
+const quoteMax = 256
+
+/** Text as it may cross: bounded, and whole. // W1 */
+export const bounded = (text: string, max: number = textMax): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1)}…`.toWellFormed()
+
+/** What somebody wrote. */
+const quote = (text: string): string => JSON.stringify(bounded(text, quoteMax))
+
+/** A time in words. */
+export const timeOf = (millis: number): string => new Date(millis).toISOString()
+
+const times = (count: number): string => (count === 1 ? "once" : `${count} times`)
+
+/** What recovery would do, by what it decides. */
+const deeds: { readonly [D in Exclude<RecoveryDecision, "Unrecognized">]: string } = {
+  NoAction: "Nothing: it has settled.",
+  AwaitAttempt: "Nothing: its attempt runs in this object, and ends by itself.",
+  SettleWithHost: "Settles it as the run that took its input has settled.",
+  AwaitHost: "Nothing: it settles with the run that took its input.",
+  AwaitChild: "Nothing until its children have settled.",
+  SettleAborted: "Settles it as aborted, on the word that was given.",
+  AwaitCall: "Nothing until its call is over; then its outcome is looked for.",
+  Reconcile: "Asks the tool's reconciler what became of its call.",
+  MarkUnknown: "Parks it until somebody says what became of its call; later input runs.",
+  AwaitResolution: "Nothing until somebody says what became of its call.",
+  Resume: "Makes it ready again: what it waited for is there.",
+  AwaitApproval: "Nothing until somebody decides.",
+  AwaitSignal: "Nothing until its signal is there.",
+  AwaitTimer: "Nothing until its time has come.",
+  ResumeRun: "Makes it ready again: its attempt was lost with its object.",
+  AwaitDue: "Nothing until its time has come; then its next turn starts an attempt.",
+  ApplyInput: "Nothing to repair: its next turn starts an attempt.",
+}
+
+export const deedOf = (decision: RecoveryDecision): string =>
+  decision === "Unrecognized" ? "Nothing that is known here." : deeds[decision]
+
+/** What is told of one submission besides its row. */
+export interface Told {
+  readonly row: SubmissionRow
+  /** The attempt of it that this object runs. */
+  readonly live: Pick<LiveAttempt, "claimedAt" | "aborting"> | undefined
+  readonly calls: ReadonlyArray<OpenCall>
+  readonly abort: AbortIntent | undefined
+  readonly retries: ReadonlyMap<string, StoredRetry>
+  /** The first one in its thread's order. */
+  readonly head: { readonly sequence: number } | undefined
+  readonly now: number
+}
+
+const attempts = ({ live, row }: Told): ReadonlyArray<string> => {
+  if (row.attempts === 0) return ["No attempt has claimed it yet."]
+  const counted = [
+    `It was claimed ${times(row.attempts)}.`,
+    ...(row.ended > 0
+      ? [`Its last attempts ended without a new result, ${times(row.ended)} in a row.`]
+      : []),
+    ...(row.vanished > 1 || (row.vanished === 1 && row.state === "ready")
+      ? [`Its last attempts were lost with their object, ${times(row.vanished)} in a row.`]
+      : []),
+  ]
+  if (live !== undefined)
+    return [...counted, `Its attempt runs in this object since ${timeOf(live.claimedAt)}.`]
+  return row.state === "running" ? [...counted, "No attempt of it runs in this object."] : counted
+}
+
+const callLine = (call: OpenCall, now: number): string => {
+  const what = `Its call ${quote(call.name)} of tool ${quote(call.tool)} was begun at ${timeOf(call.preparedAt)} and has no recorded outcome`
+  if (call.unknownAt !== null) return `${what}; that is unknown since ${timeOf(call.unknownAt)}.`
+  const asked = call.tries === 0 ? "" : `; its reconciler could not tell ${times(call.tries)}`
+  const known = call.declared ? "" : "; this deployment lacks the tool"
+  return call.deadlineAt > now
+    ? `${what}; it is looked at from ${timeOf(call.deadlineAt)} on${asked}${known}.`
+    : `${what}; it is over${asked}${known}.`
+}
+
+const placeLine = ({ head, row }: Told): ReadonlyArray<string> => {
+  if (row.state !== "ready" || head === undefined) return []
+  return head.sequence === row.sequence
+    ? ["It is the next one of its thread."]
+    : [`Submission ${head.sequence} is before it in its thread.`]
+}
+
+const timeLines = ({ now, retries, row }: Told): ReadonlyArray<string> => [
+  ...(row.notBefore !== null && row.notBefore > now
+    ? [`Its caller deferred it to ${timeOf(row.notBefore)}.`]
+    : []),
+  ...(row.dueAt !== null && row.dueAt > now ? [`It rests until ${timeOf(row.dueAt)}.`] : []),
+  ...[...retries].map(([name, retry]) => {
+    const what = name === "" ? "The run" : `Its step ${quote(name)}`
+    return `${what} has failed ${times(retry.tries)} and is tried again from ${timeOf(retry.dueAt)} on.`
+  }),
+]
+
+const abortLine = ({ abort, live }: Told): ReadonlyArray<string> => {
+  if (abort === undefined) return []
+  const told = live?.aborting === true ? " Its attempt was told to end." : ""
+  return [`${quote(abort.author)} asked to abort it: ${quote(abort.reason)}.${told}`]
+}
+
+/** What a decision is taken by, in words; the most telling first. */
+export const evidenceLines = (told: Told): ReadonlyArray<string> =>
+  [
+    `It is ${told.row.state}, and was accepted at ${timeOf(told.row.acceptedAt)}.`,
+    ...abortLine(told),
+    ...told.calls.map((call) => callLine(call, told.now)),
+    ...attempts(told),
+    ...timeLines(told),
+    ...placeLine(told),
+  ].map((line) => bounded(line))
+
+/** A pause, and the command that ends it. */
+export const pauseMessage = (pause: StoredPause | undefined): string => {
+  const end = "It accepts input and starts nothing; `resumeThread` lets it go on."
+  return bounded(
+    pause === undefined
+      ? `The thread is paused; by whom cannot be read. ${end}`
+      : `${quote(pause.author)} paused the thread: ${quote(pause.reason)}. ${end}`,
+  )
+}
+
+/** A call of which nobody knows, what it was given, and the command that decides it. */
+export const unknownMessage = (
+  call: OpenCall,
+  recordId: string,
+  request: string | undefined,
+): string => {
+  const given = request === undefined ? "" : ` It was given ${bounded(request, 400)}.`
+  return bounded(
+    `The call ${quote(call.name)} of tool ${quote(call.tool)} may have happened: nobody knows.${given} ` +
+      `Look, then say with \`resolveUnknown\` and recordId ${recordId}: CompletedWithResult, NeverHappened, ` +
+      "SafeToRetry or AbortSubmission.",
+  )
+}
+
+/** A call that is not over. */
+export const callMessage = (call: OpenCall): string =>
+  bounded(
+    `The call ${quote(call.name)} of tool ${quote(call.tool)} may still be under way. Once it is over, its outcome ` +
+      "is looked for; nothing shortens that.",
+  )
+
+/** A tool that this deployment lacks. */
+export const toolMessage = (call: OpenCall): string =>
+  bounded(
+    `The outcome of the call ${quote(call.name)} is looked for with the tool ${quote(call.tool)}, which the agent of ` +
+      "this deployment does not have. Deploy it, or abort the submission.",
+  )
+
+/** An agent that this deployment lacks. */
+export const agentMessage = (agent: string): string =>
+  bounded(
+    `The agent ${quote(agent)} is not in this deployment. Deploy it, or abort the submission with \`abort\`.`,
+  )
+
+export const restMessage =
+  "It rests between two attempts and goes on by itself; `retry` has it go on at once."
+
+export const deferredMessage = "Its caller deferred it; it takes its place by itself."

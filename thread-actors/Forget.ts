@@ -1,0 +1,142 @@
+/**
+ * Forgetting a thread: one block that deletes all it holds and leaves a tombstone, or says what is owed.
+ *
+ * - O1 What is owed is decided in the block that deletes. The call that was refused stays refused.
+ * - O2 Told to abort, it first ends what is owed as an abort and recovery would. What still runs has its grace,
+ *   and the caller comes again.
+ * - O3 A submission that does not decode runs nowhere: told to abort, it holds nothing up.
+ * - O4 Every table is emptied but the one row that says whose thread this was. Nobody is told any more what
+ *   it held: whoever waits is woken and gets `ThreadForgotten`.
+ */
+import { Effect, Result } from "effect"
+import { WorkOwed } from "../contracts/Errors.ts"
+import type { ThreadForgetRefusal, ThreadForgetReply } from "../contracts/Forget.ts"
+import type { Generation, Principal, SubmissionId } from "../contracts/Identifiers.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
+import { intend, tell } from "./Abort.ts"
+import { type Block, transactFirst } from "./Block.ts"
+import { isLive } from "./Decision.ts"
+import { durable, type ReadFailure } from "./Durable.ts"
+import { fenced, remember } from "./Fence.ts"
+import { emptyTail, nonterminalOf, revisionOf } from "./Header.ts"
+import type { Identity } from "./Identity.ts"
+import { type AbortIntent, abortOf, readRow, type SubmissionRow } from "./Ledger.ts"
+import { settleAborted } from "./Repair.ts"
+import type { Thread } from "./Thread.ts"
+import { Unreadable } from "./Unreadable.ts"
+
+export interface ForgetCommand extends Identity, AbortIntent {
+  readonly abort: boolean
+  readonly principal: Principal
+  readonly generation: Generation
+}
+
+type Answer = Result.Result<typeof ThreadForgetReply.Type, ThreadForgetRefusal>
+
+/** What the read gives, or nothing where what is stored does not decode. */
+const decoded = <A>(read: () => A): A | undefined => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Unreadable) return undefined // O3
+    throw error
+  }
+}
+
+/** Every submission without a settlement. A look at the whole ledger: it is about to be deleted. */
+const openSequences = (sql: Sql): ReadonlyArray<number> =>
+  sql
+    .all<{ sequence: number }>(
+      "SELECT sequence FROM submissions WHERE state <> 'settled' ORDER BY sequence",
+    )
+    .map((row) => row.sequence)
+
+/** Aborts a submission as far as this block can. Gives it where somebody else must end it. */
+const abort = (
+  block: Block,
+  sequence: number,
+  command: ForgetCommand,
+): SubmissionRow | undefined => {
+  const row = decoded(() => readRow(block.sql, sequence))
+  if (row === undefined) return undefined // O3
+  if (decoded(() => abortOf(row)) === undefined) intend(block, row, command) // O2
+  if (row.state === "joined" || (row.state === "running" && isLive(row, block.thread.live)))
+    return row
+  const told = readRow(block.sql, sequence)
+  if (told !== undefined) decoded(() => settleAborted(block, told)) // O2
+  return undefined
+}
+
+/** What is owed in spite of all that could be done, and who is to be told to end. */
+interface Owed {
+  readonly count: number
+  readonly running: ReadonlyArray<SubmissionId>
+}
+
+const owedIn = (block: Block, command: ForgetCommand): Owed => {
+  const count = nonterminalOf(block.header)
+  if (!command.abort || count === 0) return { count, running: [] }
+  const left = openSequences(block.sql).flatMap((sequence) => abort(block, sequence, command) ?? [])
+  return { count: left.length, running: left.map((row) => row.id) }
+}
+
+/** The platform's own tables are nobody's content. */
+const isOurs = (table: string): boolean => !/^(sqlite|_cf)_/.test(table)
+
+/** What a tombstone needs: the row of the thread, and the version of its tables. */
+const kept: ReadonlyArray<string> = ["meta", "schemaVersions"]
+
+const erase = (block: Block): void => {
+  const tables = block.sql.all<{ name: string }>(
+    "SELECT name FROM sqlite_schema WHERE type = 'table'",
+  )
+  for (const { name } of tables)
+    if (isOurs(name) && !kept.includes(name)) block.sql.run(`DELETE FROM "${name}"`) // O4
+  block.header = {
+    ...block.header,
+    touches: revisionOf(block.header) + 1,
+    refused: [],
+    parked: 0,
+    paused: false,
+    pause: null,
+    pauseGeneration: null,
+    title: null,
+    forgottenAt: block.now, // O4
+    lastSequence: 0,
+    tail: emptyTail,
+  }
+  block.touched = true
+}
+
+interface Done {
+  readonly answer: Answer
+  readonly running: Owed["running"]
+}
+
+const forgetIn = (block: Block, command: ForgetCommand): Done => {
+  const late = fenced(block, command.generation)
+  if (late !== undefined) return { answer: Result.fail(late), running: [] }
+  const { count, running } = owedIn(block, command)
+  if (count > 0) {
+    remember(block, command.generation) // O1
+    return { answer: Result.fail(new WorkOwed({ nonterminal: count, outbox: 0 })), running }
+  }
+  erase(block) // O1
+  return { answer: Result.succeed({ forgottenAt: block.now }), running }
+}
+
+/** Forgets the thread, or says what it owes. What still runs is told to end once that is durable. */
+export const forget = (
+  thread: Thread,
+  command: ForgetCommand,
+): Effect.Effect<Answer, ReadFailure> =>
+  Effect.flatMap(
+    durable(thread, "forget", () =>
+      transactFirst(thread, command, (block) => forgetIn(block, command)),
+    ),
+    ({ answer, running }) =>
+      Effect.as(
+        Effect.forEach(running, (submissionId) => tell(thread, submissionId), { discard: true }),
+        answer,
+      ),
+  )
