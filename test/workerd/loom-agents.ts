@@ -31,6 +31,9 @@ export const openGate = (name: string): void => {
   for (const pass of gate.waiting.splice(0)) pass()
 }
 
+/** Whoever waited at the gate died with its object. */
+export const abandonGate = (name: string): void => void gateOf(name).waiting.splice(0)
+
 const passing = (name: string): Effect.Effect<number> =>
   Effect.promise(async () => {
     const gate = gateOf(name)

@@ -14,6 +14,8 @@ type Kind = ObjectUnderTest["kind"]
 export interface Plan {
   readonly kind: Kind
   readonly ownerId: string
+  /** The thread it happens to; any of the owner's without one. */
+  readonly thread?: string
   readonly point: string
   readonly action: "die" | "hold" | "note"
   /** Whether it has happened. */
@@ -23,6 +25,9 @@ export interface Plan {
 }
 
 const plans: Array<Plan> = []
+
+/** Threads (`owner/thread`) whose object dies before each step, until they are taken out. */
+export const killers = new Set<string>()
 
 /** Owners whose threads do not know the agent `guest`, from their next life on. */
 export const withoutGuest = new Set<string>()
@@ -37,7 +42,7 @@ export const refusedStarts = new Map<string, number>()
 export const countIn = (counts: Map<string, number>, key: string): void =>
   void counts.set(key, (counts.get(key) ?? 0) + 1)
 
-export const plan = (wanted: Pick<Plan, "kind" | "ownerId" | "point" | "action">): Plan => {
+export const plan = (wanted: Omit<Plan, "reached" | "release">): Plan => {
   const made: Plan = { ...wanted, reached: false, release: () => undefined }
   plans.push(made)
   return made
@@ -46,7 +51,12 @@ export const plan = (wanted: Pick<Plan, "kind" | "ownerId" | "point" | "action">
 /** The owner of an object by the object's name. */
 export const ownerOfName = (name: string | undefined): string => name?.split("/")[0] ?? ""
 
-const happen = async (due: Plan, { state }: ObjectUnderTest): Promise<void> => {
+const die = ({ state }: ObjectUnderTest): Promise<never> => {
+  state.abort("the test has the object die here")
+  return new Promise(() => undefined)
+}
+
+const happen = async (due: Plan, object: ObjectUnderTest): Promise<void> => {
   if (due.action === "note") {
     due.reached = true
     return
@@ -57,21 +67,26 @@ const happen = async (due: Plan, { state }: ObjectUnderTest): Promise<void> => {
     return held
   }
   // What comes after a block is after its commit: a death in the same turn would undo it.
-  if (due.point.endsWith(":after")) await state.storage.sync()
+  if (due.point.endsWith(":after")) await object.state.storage.sync()
   due.reached = true
-  state.abort("the test has the object die here")
-  return new Promise<void>(() => undefined)
+  return die(object)
 }
 
 /** The failpoints of one object of the loom. */
 export const failpointsOf: FailpointsOf = (object) => {
-  const ownerId = ownerOfName(object.state.id.name)
+  const name = object.state.id.name
+  const ownerId = ownerOfName(name)
+  const isMeant = (one: Plan, point: string): boolean =>
+    one.kind === object.kind &&
+    one.ownerId === ownerId &&
+    one.point === point &&
+    (one.thread === undefined || name === `${ownerId}/${one.thread}`)
   return {
     reach: (point) =>
       Effect.suspend(() => {
-        const at = plans.findIndex(
-          (one) => one.kind === object.kind && one.ownerId === ownerId && one.point === point,
-        )
+        if (point === "step:before" && name !== undefined && killers.has(name))
+          return Effect.promise(() => die(object))
+        const at = plans.findIndex((one) => isMeant(one, point))
         const [due] = at < 0 ? [] : plans.splice(at, 1)
         return due === undefined ? Effect.void : Effect.promise(() => happen(due, object))
       }),

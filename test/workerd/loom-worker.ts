@@ -2,7 +2,7 @@
  * The loom in the real runtime: the classes that `Heddle.make` gives, chosen by the owner's name.
  *
  * An owner is called `profile.something`: `plain` has the documented limits, `quick` has the same
- * with short waits and small results, `metered` is plain and counted, `full` has a database that is
+ * with short waits and small results, `mixed` is quick and patient, `metered` is plain and counted, `full` has a database that is
  * full once a thread holds anything. A deployment without the agent `guest` can take over in between.
  */
 import { DurableObject } from "cloudflare:workers"
@@ -47,6 +47,8 @@ const profiles = {
   plain: {},
   metered: {},
   quick,
+  // A call that hangs is given up after seconds, and no run is given up for being lost.
+  mixed: { ...quick, recoverMillis: 2_500, attemptsLost: 1_000_000 },
   full: { ...quick, databaseBytes: 60_000 },
 } satisfies Record<string, Partial<Limits>>
 

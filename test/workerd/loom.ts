@@ -174,8 +174,9 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
     /** Waits for the settlement at the thread; the owner is not asked. */
     settled: (receipt: Receipt) => client.awaitSettled(receipt),
     until: (what: string, holds: () => boolean | Promise<boolean>) => until(what, holds, rows),
-    plan: (kind: Plan["kind"], point: string, action: Plan["action"] = "die") =>
-      plan({ kind, ownerId, point, action }),
+    /** With a place it happens to that thread alone. */
+    plan: (kind: Plan["kind"], point: string, action: Plan["action"] = "die", place?: string) =>
+      plan({ kind, ownerId, point, action, ...(place === undefined ? {} : { thread: place }) }),
     /** Has the thread's object die now. */
     killThread: (name = "a") =>
       Effect.ignore(
