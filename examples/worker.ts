@@ -5,8 +5,9 @@
 import { Heddle } from "../heddle.ts"
 import { PlaceOrderLive } from "./00-order.ts"
 import { DigestLive } from "./01-digest.ts"
+import { CheckoutLive } from "./03-checkout.ts"
 
-const heddle = Heddle.make({ agents: [PlaceOrderLive, DigestLive] })
+const heddle = Heddle.make({ agents: [PlaceOrderLive, DigestLive, CheckoutLive] })
 
 export class Owner extends heddle.OwnerObject {}
 export class Thread extends heddle.ThreadActor {}

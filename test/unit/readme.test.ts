@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it, vi } from "vitest"
 import { PlaceOrderLive } from "../../examples/00-order.ts"
+import { CheckoutLive } from "../../examples/03-checkout.ts"
 import { accepted, drain, go, makeWorld } from "./thread/harness.ts"
 
 // The package root joins the objects too, whose classes the platform brings.
@@ -21,10 +22,11 @@ const asUsersWrite = (path: string): string =>
 describe("the README", () => {
   const readme = read("README.md")
 
-  it("shows the agent, the Worker and the caller that the examples are", () => {
+  it("shows the agents, the Worker and the caller that the examples are", () => {
     expect(readme).toContain(asUsersWrite("examples/00-order.ts"))
     expect(readme).toContain(asUsersWrite("examples/worker.ts"))
     expect(readme).toContain(asUsersWrite("examples/02-caller.ts"))
+    expect(readme).toContain(asUsersWrite("examples/03-checkout.ts"))
   })
 
   it("names the lines of wrangler.toml that this repository deploys with", () => {
@@ -57,5 +59,33 @@ describe("the README", () => {
         output: { reservation: "2 × warp", ordersSoFar },
       })
     }
+  })
+
+  it("shows an agent that pays once, over a crash in the middle of the payment", async () => {
+    const world = makeWorld({ agents: [CheckoutLive], stopAt: "settleTool:before" })
+    const { submissionId } = await accepted(world.admit("checkout", { order: "7", cents: 100 }))
+    void go(world.process())
+    await world.stopped()
+    world.crash()
+    world.time.now += 50_000
+    await drain(world)
+    const { records } = await go(world.history())
+    const settled = records.find(({ kind }) => kind === "ToolSettled")
+    expect(records.filter(({ kind }) => kind === "ToolPrepared").length).toBe(1)
+    expect(settled?.payload).toMatchObject({ by: { author: "reconciler" } })
+    expect((await go(world.status(submissionId))).settlement).toMatchObject({
+      outcome: "completed",
+      output: { transaction: expect.stringMatching(/^t-/) },
+    })
+  })
+
+  it("shows an agent whose refused payment is an outcome like any other", async () => {
+    const world = makeWorld({ agents: [CheckoutLive] })
+    const { submissionId } = await accepted(world.admit("checkout", { order: "8", cents: 200_000 }))
+    await drain(world)
+    expect((await go(world.status(submissionId))).settlement).toMatchObject({
+      outcome: "failed",
+      failure: { tag: "Declined", error: { code: "limit" } },
+    })
   })
 })
