@@ -14,9 +14,11 @@ import type {
   AttemptId,
   ThreadId,
 } from "../contracts/Identifiers.ts"
+import type { Json, JsonCodec } from "./JsonCodec.ts"
 import { readRetry, type RetryPolicy } from "./RetryPolicy.ts"
 import { type Execution, type Tool, type ToolCall, type Tools, toolsByName } from "./Tool.ts"
 
+export type { Json, JsonCodec } from "./JsonCodec.ts"
 export type { RetryPolicy } from "./RetryPolicy.ts"
 export {
   type Execution,
@@ -74,12 +76,6 @@ export interface ToolCallOptions {
    */
   readonly request?: Json
 }
-
-/** Anything JSON can say. */
-export type Json = Schema.Json
-
-/** A schema whose encoded form is JSON and that needs no services. */
-export type JsonCodec<A> = Schema.Codec<A, unknown, never, never>
 
 /** Facts of this run. Constant within an attempt. */
 export interface RunInfo {

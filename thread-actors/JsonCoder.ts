@@ -8,7 +8,7 @@
  */
 import { Result, Schema, type SchemaIssue, SchemaParser } from "effect"
 import { invalidInputOf } from "../contracts/transport/RpcCodec.ts"
-import type { JsonCodec } from "./Agent.ts"
+import type { JsonCodec } from "./JsonCodec.ts"
 
 export interface JsonCoder<A> {
   /** From JSON; none when it does not fit. */

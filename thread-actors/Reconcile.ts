@@ -1,10 +1,10 @@
 /**
  * Reconciling: asks a tool's reconciler what became of a call whose outcome was lost, and records the answer.
+ * When it may be asked is decided before: not before the end of the call.
  *
- * - N1 Nobody is asked before the call's end: before that, it may still be under way.
- * - N2 The answer counts only for the call it was asked about: the block looks whether row and call are still
+ * - N1 The answer counts only for the call it was asked about: the block looks whether row and call are still
  *   those that were asked for.
- * - N3 A reconciler is agent code: it runs in a fiber of its own, never in a block, and nobody waits for it
+ * - N2 A reconciler is agent code: it runs in a fiber of its own, never in a block, and nobody waits for it
  *   longer than its time. One that fails says nothing, and is asked again, a bounded number of times.
  */
 import { Deferred, Effect, Exit, Option, Result } from "effect"
@@ -96,7 +96,7 @@ const toldOf = (thread: Thread, asked: Asked): ToolCall | undefined => {
   }
 }
 
-/** Runs the reconciler. Never fails, and ends in time. // N3 */
+/** Runs the reconciler. Never fails, and ends in time. // N2 */
 const run = (
   thread: Thread,
   tool: AnyTool,
@@ -135,7 +135,7 @@ export const ask = (thread: Thread, asked: Asked): Effect.Effect<Found> =>
     ),
   )
 
-/** Whether the call is still the one that was asked about. // N2 */
+/** Whether the call is still the one that was asked about. // N1 */
 const isStill = (asked: Asked, row: SubmissionRow, calls: ReadonlyArray<OpenCall>): boolean =>
   row.epoch === asked.row.epoch &&
   row.state === asked.row.state &&
@@ -167,7 +167,7 @@ const markUnknown = (
   writeCall(block.sql, { ...call, part, unknownAt: block.now })
 }
 
-/** Asks again later, unless it was asked often enough. // N3 */
+/** Asks again later, unless it was asked often enough. // N2 */
 const askLater = (block: Block, asked: Asked): void => {
   const { limits } = block.thread
   const tries = asked.call.tries + 1
@@ -207,7 +207,7 @@ export const apply = (
   found: Found,
   now: { readonly row: SubmissionRow; readonly calls: ReadonlyArray<OpenCall> },
 ): boolean => {
-  if (!isStill(asked, now.row, now.calls)) return false // N2
+  if (!isStill(asked, now.row, now.calls)) return false // N1
   switch (found._tag) {
     case "Outcome":
       close(block, asked, { kind: "ToolSettled", payload: found.payload })

@@ -5,7 +5,7 @@
 import { Duration, type Effect, Result, Schema } from "effect"
 import { StepName } from "../contracts/Identifiers.ts"
 import type { OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
-import type { JsonCodec } from "./Agent.ts"
+import type { JsonCodec } from "./JsonCodec.ts"
 import { readDuration } from "./RetryPolicy.ts"
 
 /**
