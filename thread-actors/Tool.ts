@@ -2,7 +2,8 @@
  * Tools: what an author declares about a call to the outside, so that recovery knows what to do when its
  * outcome was lost, without running the handler that made it.
  */
-import { Duration, type Effect, Result, Schema } from "effect"
+import type { Duration} from "effect";
+import { type Effect, Result, Schema } from "effect"
 import { StepName } from "../contracts/Identifiers.ts"
 import type { OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
 import type { JsonCodec } from "./JsonCodec.ts"
