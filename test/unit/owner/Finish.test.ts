@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { clears, vanishes } from "../../../owner-object/Finish.ts"
-import { generation, laneOf, ready, reportOf } from "./lanes.ts"
+import { condemnedBy, generation, laneOf, ready, reportOf } from "./lanes.ts"
 
 const overlap = { cleanAtFirst: true, allAnswered: true, newest: generation(2) }
 
@@ -27,6 +27,11 @@ describe("a row that refused mutations made", () => {
 
   it("goes when the thread holds nothing", () => {
     expect(vanishes(refused, laneOf({ report: reportOf() }))).toBe(true)
+  })
+
+  it("stays when its thread is to be forgotten", () => {
+    const lane = laneOf({ report: reportOf(), marks: { condemned: condemnedBy() } })
+    expect(vanishes(refused, lane)).toBe(false)
   })
 
   it("stays when the thread holds work, owes messages, was not heard, or is to be looked at", () => {

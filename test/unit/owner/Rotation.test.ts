@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest"
 import { millisMax } from "../../../contracts/Identifiers.ts"
 import { needOf, ticketMillis, ticketOf, toTicket } from "../../../owner-object/Rotation.ts"
-import { generation, laneOf, limits, now, ready, reportOf, running, submissionId } from "./lanes.ts"
+import {
+  condemnedBy,
+  generation,
+  laneOf,
+  limits,
+  now,
+  ready,
+  reportOf,
+  running,
+  submissionId,
+} from "./lanes.ts"
 
 const need = (lane: ReturnType<typeof laneOf>, coverUntilAt?: number) =>
   needOf(lane, coverUntilAt === undefined ? undefined : { untilAt: coverUntilAt }, now, limits)
@@ -47,6 +57,30 @@ describe("what a lane needs", () => {
       work: "dispatch",
       at: now + limits.watchMillis,
     })
+  })
+
+  it("is to forget a condemned thread before all else, at its retry", () => {
+    const condemned = condemnedBy({ retryAt: now + 7 })
+    for (const lane of [
+      laneOf({ marks: { condemned } }),
+      laneOf({ report: ready(), mustVisit: true, enrolled: generation(1), marks: { condemned } }),
+      laneOf({ report: running({ recoverAt: 0 }), marks: { condemned } }),
+      laneOf({ report: ready({ paused: true }), marks: { condemned, faultRetryAt: now } }),
+    ]) {
+      expect(need(lane)).toEqual({ work: "forget", at: now + 7 })
+    }
+  })
+
+  it("is not to forget a thread before the end of its backoff", () => {
+    const marks = { condemned: condemnedBy(), failures: 3, backoffUntilAt: now + 50 }
+    expect(need(laneOf({ marks }))).toEqual({ work: "forget", at: now + 50 })
+  })
+
+  it("is the end of the cover while a mutation of a condemned thread is active", () => {
+    const marks = { condemned: condemnedBy() }
+    const lane = laneOf({ report: ready(), enrolled: generation(1), marks })
+    expect(need(lane, now + 100)).toEqual({ work: "visit", at: now + 100 })
+    expect(need(lane, now)).toEqual({ work: "visit", at: now + limits.coverMillis })
   })
 
   it("is nothing for a paused thread that owes work", () => {

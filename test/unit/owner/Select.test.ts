@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest"
 import { OwnerId, type ThreadId } from "../../../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
-import { type Block, runBlock, writeLane } from "../../../owner-object/Block.ts"
+import { type Block, nextGeneration, runBlock, writeLane } from "../../../owner-object/Block.ts"
 import type { Lane } from "../../../owner-object/Lane.ts"
 import { beginLife, type Life, type RunningPass } from "../../../owner-object/Life.ts"
 import { select } from "../../../owner-object/Select.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
-import { laneOf, now, ready, running } from "./lanes.ts"
+import { condemnedBy, laneOf, now, ready, running } from "./lanes.ts"
 
 let life: Life
 let inBlock: <A>(body: (block: Block) => A) => A
@@ -87,6 +87,23 @@ describe("selection", () => {
     for (const name of ["v1", "v2"]) add(name, { mustVisit: true })
     for (const name of ["r1", "r2"]) add(name, { report: running({ recoverAt: 0 }) })
     expect([...picked()].sort()).toEqual(["d1", "r1", "v1"])
+  })
+
+  it("gives two calls to forget at a time, one of them to a thread that does not answer", () => {
+    const marks = { condemned: condemnedBy() }
+    for (const name of ["s1", "s2"]) add(name, { marks: { ...marks, failures: 1 } })
+    for (const name of ["f1", "f2", "f3"]) add(name, { marks })
+    add("d", { report: ready() })
+    expect(picked()).toEqual(["s1", "f1", "d"])
+  })
+
+  it("has each call to forget carry a generation of its own, above what is enrolled", () => {
+    const enrolled = inBlock((block) => nextGeneration(block))
+    add("enrolled", { enrolled, marks: { condemned: condemnedBy() } })
+    add("clean", { marks: { condemned: condemnedBy() } })
+    const carried = inBlock((block) => select(block, pass)).map((pick) => pick.generation ?? "")
+    expect([enrolled, ...carried]).toEqual([...new Set([enrolled, ...carried])].toSorted())
+    expect(carried).toHaveLength(2)
   })
 
   it("holds a lane that would start one attempt too many, and starts it when a run ends", () => {

@@ -2,10 +2,10 @@
 import { Effect, Exit, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
-import { Principal, ThreadId } from "../../../contracts/Identifiers.ts"
+import { ThreadId } from "../../../contracts/Identifiers.ts"
+import type { Fate } from "../../../contracts/transport/InMemory.ts"
 import { askedAgain } from "../../../owner-object/Forget.ts"
-import type { Condemned } from "../../../owner-object/Lane.ts"
-import { limits, now } from "./lanes.ts"
+import { condemnedBy, limits, now } from "./lanes.ts"
 import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
 const go = Effect.runPromise
@@ -136,14 +136,7 @@ describe("a thread that owes work", () => {
   })
 
   it("is asked again after 1, 2, 4 … 60 s", () => {
-    let mark: Condemned = {
-      ...words,
-      principal: Principal.make("tester"),
-      abort: true,
-      sinceAt: now,
-      refusals: 0,
-      retryAt: now,
-    }
+    let mark = condemnedBy()
     const waits = Array.from({ length: 8 }, () => {
       mark = askedAgain(mark, mark, { now, limits })
       return (mark.retryAt - now) / 1_000
@@ -328,6 +321,52 @@ describe("a thread that was forgotten behind its owner's back", () => {
     const asThread = world.connect(callerHeaders({ _tag: "Thread", ...address("a") }))
     await go(asThread.report({ ...address("a"), report }))
     expect(world.lane("a")).toBeDefined()
+    await world.quiet()
+    expect(world.lane("a")).toBeUndefined()
+  })
+
+  it("leaves no lane when a call that saw it alive ends last", async () => {
+    let seen: () => void = () => undefined
+    const held = new Promise<void>((resolve) => (seen = resolve))
+    const world = makeOwnerWorld({
+      limits: { visitMillis: 5_000 },
+      hooks: {
+        reply: async (message): Promise<Fate> => {
+          if (message._tag === "Request" && message.tag === "inspect") await held
+          return "deliver"
+        },
+      },
+    })
+    const thread = world.thread("a")
+    await go(world.submit("a"))
+    await world.alarmsUntil("it is at rest", () => world.storage.alarmAt() === null)
+    await go(world.client.wake(address("a")))
+    void world.alarmsUntil("it is at rest", () => world.lane("a") === undefined)
+    await world.until("it is being visited", () => thread.visits > 0)
+    thread.forgottenAt = 7
+    await go(Effect.flip(world.submit("a")))
+    await go(world.client.maintenanceStatus({ ownerId }))
+    seen()
+    await world.quiet()
+    expect(world.lane("a")).toBeUndefined()
+  })
+
+  it("leaves no lane when a mutation that was under way gets no answer", async () => {
+    const world = makeOwnerWorld({
+      limits: { mutationMillis: 40 },
+      hooks: {
+        request: (message) =>
+          message._tag === "Request" && message.tag === "admit"
+            ? new Promise<never>(() => undefined)
+            : "deliver",
+      },
+    })
+    world.thread("a").forgottenAt = 7
+    const submitting = Effect.runFork(Effect.exit(world.submit("a")))
+    await world.until("it is enrolled", () => world.lane("a") !== undefined)
+    await go(world.client.wake(address("a")))
+    await world.alarmsUntil("it was visited", () => world.thread("a").visits > 0)
+    await go(Fiber.await(submitting))
     await world.quiet()
     expect(world.lane("a")).toBeUndefined()
   })

@@ -1,9 +1,9 @@
 /** Lanes and reports as tests need them. */
 import type { Generation, SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
-import { AgentId, makeGeneration } from "../../../contracts/Identifiers.ts"
+import { AgentId, makeGeneration, Principal } from "../../../contracts/Identifiers.ts"
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
 import { makeLimits } from "../../../contracts/Limits.ts"
-import { emptyLane, type Lane } from "../../../owner-object/Lane.ts"
+import { type Condemned, emptyLane, type Lane } from "../../../owner-object/Lane.ts"
 
 export const limits = makeLimits()
 export const now = 1_800_000_000_000
@@ -42,5 +42,17 @@ export const ready = (fields: Partial<LaneReport> = {}): LaneReport =>
 
 export const running = (fields: Partial<LaneReport> = {}): LaneReport =>
   reportOf({ nonterminal: 1, head: headOf("running"), dueAt: 0, ...fields })
+
+/** The mark of a thread that is to be forgotten. */
+export const condemnedBy = (fields: Partial<Condemned> = {}): Condemned => ({
+  author: "ann",
+  reason: "asked to",
+  principal: Principal.make("tester"),
+  abort: true,
+  sinceAt: now,
+  refusals: 0,
+  retryAt: now,
+  ...fields,
+})
 
 export const laneOf = (fields: Partial<Lane> = {}): Lane => ({ ...emptyLane(threadId), ...fields })
