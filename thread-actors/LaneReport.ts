@@ -14,6 +14,7 @@ import { type Header, nonterminalOf, readHeader, revisionOf } from "./Header.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import type { Identity } from "./Identity.ts"
 import { openCalls, type OpenCall, recordIdOf, waitingCalls } from "./OpenCalls.ts"
+import { pauseOf } from "./Pause.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
 
@@ -59,6 +60,11 @@ export const timesOf = (
   }
 }
 
+const pausedAtOf = (header: Header): Pick<LaneReport, "pausedAt"> => {
+  const pause = header.paused ? pauseOf(header) : undefined
+  return pause === undefined ? {} : { pausedAt: pause.sinceAt }
+}
+
 /** The report of these facts. */
 export const laneReport = (facts: ReportFacts): LaneReport => {
   const { header, view, threadId, agentsDigest, codeVersion } = facts
@@ -95,6 +101,7 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
     // A head that does not decode is recovery's to tell.
     ...(view === undefined ? { recoverAt: 0 } : timesOf(view, facts)), // R1
     paused: header.paused,
+    ...pausedAtOf(header),
     tailSequence: header.tail.sequence,
     ...(header.title === null ? {} : { title: header.title }),
   }
