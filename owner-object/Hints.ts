@@ -47,12 +47,12 @@ export const wake = (block: Block, threadId: ThreadId): Lane | undefined => {
 }
 
 /**
- * Ends every wait of a lane, so that it is tried now: the wait of its fault, its backoff, its stall, and
- * the wait for a missing agent. The fault itself stays until what failed succeeds; so does the count of
- * a wait for an agent.
+ * Ends the waits of a lane, so that it is tried now: the wait of its fault, its backoff, and the wait for a
+ * missing agent. The fault itself stays until what failed succeeds; so does the count of a wait for an
+ * agent. A stall ends with any mutation.
  */
 export const endWaits = (block: Block, lane: Lane): Lane => {
-  const { binding, ...rest } = withoutStall(withoutBackoff(lane.marks))
+  const { binding, ...rest } = withoutBackoff(lane.marks)
   const marks =
     binding === undefined ? rest : { ...rest, binding: { ...binding, notBefore: block.now } }
   return retryFaultNow(block, { ...lane, marks })

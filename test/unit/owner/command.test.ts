@@ -23,10 +23,10 @@ const farFence = `${String(year2100).padStart(15, "0")}-0000000007` as Generatio
 /** Every command that passes the gate, as a caller sends it and as its thread gets it. */
 const commands: Record<string, (world: Pick<World, "client">) => Effect.Effect<unknown, unknown>> =
   {
-    pause: (world: World) => world.client.pauseThread(address("a")),
-    resume: (world: World) => world.client.resumeThread(address("a")),
-    retry: (world: World) => world.client.retry({ ...address("a"), submissionId }),
-    resolveUnknown: (world: World) =>
+    pause: (world) => world.client.pauseThread(address("a")),
+    resume: (world) => world.client.resumeThread(address("a")),
+    retry: (world) => world.client.retry({ ...address("a"), submissionId }),
+    resolveUnknown: (world) =>
       world.client.resolveUnknown({
         ...address("a"),
         submissionId,
