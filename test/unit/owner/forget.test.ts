@@ -24,6 +24,9 @@ const answered = async (world: World, name: string, said: Record<string, unknown
   return go(Fiber.await(asking))
 }
 
+/** Any block takes the mutations in that have ended. */
+const finished = (world: World) => go(world.client.wake(address("unknown")))
+
 const forgotten = Exit.succeed({ _tag: "Forgotten", forgottenAt: 7 })
 const condemned = Exit.succeed({ _tag: "Condemned" })
 
@@ -367,6 +370,7 @@ describe("a thread that was forgotten behind its owner's back", () => {
     await go(world.client.wake(address("a")))
     await world.alarmsUntil("it was visited", () => world.thread("a").visits > 0)
     await go(Fiber.await(submitting))
+    await finished(world)
     await world.quiet()
     expect(world.lane("a")).toBeUndefined()
   })
