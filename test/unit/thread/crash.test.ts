@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { threadFailpoints } from "../../../thread-actors/ThreadFailpoints.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
+import { operate, taken } from "./operators.ts"
 
 const Worker = (ran: Array<string>) =>
   Agent.make("worker", {
@@ -58,9 +59,8 @@ describe("a crash", () => {
       await world.inspect(world.generation()).pipe(go)
       await play(world)
     }
-    if (point.startsWith("report")) return crashInReport(point)
-    if (point.startsWith("recover")) return crashInRecovery(point)
-    if (point.startsWith("abort")) return crashInAbort(point)
+    const story = stories[point.split(":")[0] ?? ""]
+    if (story !== undefined) return story(point)
     void script().catch(() => undefined)
     await world.stopped()
     world.crash()
@@ -146,6 +146,70 @@ describe("a crash", () => {
     world.crash()
     expect((await go(world.inspect())).report.dueAt).toBeUndefined()
     expect(await go(world.status(submissionId))).toMatchObject({ state: "settled" })
+  }
+
+  const crashInPause = async (point: string) => {
+    const undisturbed = makeWorld({ agents: [Worker([])] })
+    await play(undisturbed)
+    const world = makeWorld({ agents: [Worker([])], stopAt: point })
+    await accepted(world.admit("worker", "a", { idempotencyKey: "a" }))
+    void operate(world).pause()
+    await world.stopped()
+    world.crash()
+    await taken(operate(world).pause())
+    expect(await tags(world.process())).toEqual(["Paused"])
+    await taken(operate(world).resume())
+    await play(world)
+    expect(await canonical(world)).toEqual(await canonical(undisturbed))
+  }
+
+  const crashInRetry = async (point: string) => {
+    const life = { works: false }
+    const agent = Agent.make("worker", {
+      input: Schema.String,
+      output: Schema.String,
+      error: Schema.String,
+      retry: { times: 1, delay: "1 minute" },
+    }).handler((input) =>
+      Effect.suspend(() => (life.works ? Effect.succeed(input) : Effect.fail("not yet"))),
+    )
+    const world = makeWorld({ agents: [agent], stopAt: point })
+    const { submissionId } = await accepted(world.admit("worker", "a"))
+    expect(await tags(world.process())).toEqual(["Retrying"])
+    life.works = true
+    void operate(world).retry(submissionId)
+    await world.stopped()
+    world.crash()
+    await taken(operate(world).retry(submissionId))
+    expect(await tags(world.process())).toEqual(["Settled"])
+    const { records } = await go(world.history())
+    expect(records.map(({ kind }) => kind)).toEqual(["InputApplied", "Recovered", "Settled"])
+  }
+
+  const crashInForget = async (point: string) => {
+    const world = makeWorld({ agents: [Worker([])], stopAt: point })
+    await play(world)
+    void operate(world).forget()
+    await world.stopped()
+    world.crash()
+    const again = await operate(world)
+      .forget()
+      .catch((error: unknown) => error)
+    expect(again).toMatchObject(
+      point === "forget:after" ? { _tag: "ThreadForgotten" } : { result: { _tag: "Success" } },
+    )
+    expect(world.storage.sql.all("SELECT * FROM journal")).toEqual([])
+    expect(world.storage.sql.all("SELECT * FROM submissions")).toEqual([])
+  }
+
+  /** What leads to blocks that a plain submission does not pass. */
+  const stories: Record<string, (point: string) => Promise<void>> = {
+    report: crashInReport,
+    recover: crashInRecovery,
+    abort: crashInAbort,
+    pause: crashInPause,
+    retry: crashInRetry,
+    forget: crashInForget,
   }
 
   it("leaves an old incarnation that can write nothing once the run has been taken over", async () => {
