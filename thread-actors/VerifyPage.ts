@@ -251,6 +251,9 @@ const readUnanswered = (sql: Sql, after: number, last: number): VerifyPage["unan
     last,
   )
 
+/** How many records before a page are looked at for what was applied there, at least. */
+const reach = 64
+
 /** Reads a page of a thread that has tables. // P1 */
 export const readVerifyPage = (thread: Thread, query: VerifyQuery): VerifyPage => {
   const { sql } = thread.host.storage
@@ -260,7 +263,7 @@ export const readVerifyPage = (thread: Thread, query: VerifyQuery): VerifyPage =
   const { isLast, last } = extentOf(sql, after, { records: limit, bytes: historyBytes })
   const records = readRecords(sql, after, last)
   const applied = records.filter((record) => record.kind === "InputApplied")
-  const earlier = readEarlier(sql, after, applied.length === 0 ? 1 : limit)
+  const earlier = readEarlier(sql, after, applied.length === 0 ? 1 : Math.max(limit, reach))
   const rows = readRows(sql, { records, earlier }, limit)
   const changedInputs = applied
     .map((record) => rows.get(record.submission))
