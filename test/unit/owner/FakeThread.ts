@@ -68,8 +68,8 @@ export class FakeThread {
   forgetting: Forgetting = "answer"
   forgottenAt: number | undefined
   paused = false
-  /** What a report tells besides what is queued. */
-  tells: Partial<LaneReport> = {}
+  /** Told instead of what is queued. */
+  replaces: LaneReport | undefined
   turns = 0
   visits = 0
   recoveries = 0
@@ -100,6 +100,7 @@ export class FakeThread {
   }
 
   report(): LaneReport {
+    if (this.replaces !== undefined) return this.replaces
     const head = this.#queue[0]
     const running = head !== undefined && this.#running
     return {
@@ -127,7 +128,6 @@ export class FakeThread {
       agentsDigest: "agents",
       codeVersion: "v1",
       waits: [],
-      ...this.tells,
     }
   }
 
