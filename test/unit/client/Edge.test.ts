@@ -5,10 +5,11 @@ import { TestClock } from "effect/testing"
 import { makeEdge } from "../../../client/Edge.ts"
 import { type Identity, identityOfProps, unverified } from "../../../client/Identity.ts"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
-import { OperationDenied, Unauthenticated } from "../../../contracts/Errors.ts"
+import { OperationDenied, ThreadUnreadable, Unauthenticated } from "../../../contracts/Errors.ts"
 import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
 import { OwnerId, SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
+import type { LaneStatus } from "../../../contracts/Maintenance.ts"
 import {
   inMemoryTarget,
   makeWireClient,
@@ -18,6 +19,7 @@ import { nested } from "./httpWorld.ts"
 import { settle, until } from "../transport/probe.ts"
 import {
   type Answers,
+  explanation,
   grants,
   lane,
   makeObjects,
@@ -129,10 +131,15 @@ describe("the edge", () => {
         const exit = yield* Effect.promise(() => edge.call(request(tag, payload), sink))
         expect(exit._tag).toBe("Success")
         const operation = tag === "listOwners" ? "list" : tag
-        expect(objects.calls).toMatchObject([
-          { object, operation, payload, caller: { _tag: "Principal", principal: "ada" } },
-        ])
-        expect(objects.reached).toEqual([names[object]])
+        const [answering, ...completing] = objects.calls
+        const caller = { _tag: "Principal", principal: "ada" }
+        expect(answering).toMatchObject({ object, operation, payload, caller })
+        // The owner's view is asked for where a thread tells why it does not run, and nowhere else.
+        const completed = tag === "explain"
+        expect(completing.map((call) => [call.object, call.operation])).toEqual(
+          completed ? [["owner", "laneStatus"]] : [],
+        )
+        expect(objects.reached).toEqual([names[object], ...(completed ? [names.owner] : [])])
       }),
     )
 
@@ -393,6 +400,62 @@ describe("the edge", () => {
           Exit.fail(new OperationDenied({ operation: "readState" })),
         )
       }
+    }),
+  )
+})
+
+describe("an explanation through the edge", () => {
+  const stalled: LaneStatus = { ...lane, stalledUntilAt: 9_000 }
+
+  it.effect("is the thread's own, completed by what its owner knows", () =>
+    Effect.gen(function* () {
+      const { client, objects } = yield* makeWorld({
+        answers: { laneStatus: Effect.succeed(stalled) },
+      })
+      const explanations = yield* client.explain(lanePlace)
+      expect(explanations).toMatchObject([
+        { ...explanation, heldBy: [{ blocker: "paused" }, { blocker: "stalled", untilAt: 9_000 }] },
+      ])
+      expect(objects.calls.map((call) => call.operation)).toEqual(["explain", "laneStatus"])
+    }),
+  )
+
+  it.effect("tells a pause once, on the word of the thread", () =>
+    Effect.gen(function* () {
+      const { client } = yield* makeWorld()
+      expect(lane.paused).toBe(true)
+      expect(yield* client.explain(lanePlace)).toEqual([explanation])
+    }),
+  )
+
+  it.effect("of a thread that owes nothing asks no owner", () =>
+    Effect.gen(function* () {
+      const { client, objects } = yield* makeWorld({ answers: { explain: Effect.succeed([]) } })
+      expect(yield* client.explain(lanePlace)).toEqual([])
+      expect(objects.calls.map((call) => call.operation)).toEqual(["explain"])
+    }),
+  )
+
+  it.effect("that the thread cannot give fails as the thread says", () =>
+    Effect.gen(function* () {
+      const error = new ThreadUnreadable({ threadId, what: "journal" })
+      const { client, objects } = yield* makeWorld({ answers: { explain: Effect.fail(error) } })
+      expect(yield* Effect.flip(client.explain(lanePlace))).toMatchObject({
+        _tag: "ThreadUnreadable",
+        what: "journal",
+      })
+      expect(objects.calls.map((call) => call.operation)).toEqual(["explain"])
+    }),
+  )
+
+  it.effect("does without an owner that does not answer in two seconds", () =>
+    Effect.gen(function* () {
+      const { client, objects } = yield* makeWorld({ answers: { laneStatus: Effect.never } })
+      const asking = yield* Effect.forkChild(client.explain(lanePlace))
+      yield* until("the owner is asked", () => objects.calls.length === 2)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Fiber.join(asking)).toEqual([explanation])
+      yield* until("the owner is let go", () => objects.owner.activeCalls() === 0)
     }),
   )
 })

@@ -9,7 +9,11 @@ import {
   type Caller,
   type Grants,
 } from "../../../contracts/Authorization.ts"
-import { SubmissionNotFound, type Unavailable } from "../../../contracts/Errors.ts"
+import {
+  SubmissionNotFound,
+  type ThreadUnreadable,
+  type Unavailable,
+} from "../../../contracts/Errors.ts"
 import {
   AgentId,
   IdempotencyKey,
@@ -17,6 +21,7 @@ import {
   SubmissionId,
   ThreadId,
 } from "../../../contracts/Identifiers.ts"
+import type { RecoveryExplanation } from "../../../contracts/Explain.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
 import type { LaneStatus } from "../../../contracts/Maintenance.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
@@ -73,6 +78,22 @@ export const lane: LaneStatus = {
   unchangedTurns: 0,
 }
 
+/** What a paused thread says of itself. */
+export const explanation: RecoveryExplanation = {
+  submissionId,
+  sequence: 1,
+  agent: AgentId.make("refund"),
+  state: "ready",
+  acceptedAt: 1_000,
+  attempts: 0,
+  decision: "ApplyInput",
+  disposition: "deferred",
+  evidence: ["It is due."],
+  wouldDo: "Its input is applied.",
+  waits: [],
+  heldBy: [{ blocker: "paused", sinceAt: 1_000, whoCanAct: "operator", message: "Paused by ann." }],
+}
+
 export const grants = (rest: Partial<Record<keyof Grants, unknown>> = {}): Grants =>
   decodeGrants({ principal: "ada", owners: ["shop-*"], ...rest })
 
@@ -86,6 +107,7 @@ export interface Call {
 
 export interface Answers {
   readonly observe?: Stream.Stream<ObserveFrame>
+  readonly explain?: Effect.Effect<ReadonlyArray<RecoveryExplanation>, ThreadUnreadable>
   readonly laneStatus?: Effect.Effect<LaneStatus>
   readonly submit?: () => Effect.Effect<Receipt, Unavailable>
   readonly awaitSettlement?: () => Effect.Effect<AwaitSettlementReply>
@@ -193,7 +215,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
       answers.awaitSettlement ?? (() => Effect.succeed({ _tag: "Settled" as const, settlement })),
     ),
     readState: on("thread", "readState", () => Effect.succeed({ version: 0 })),
-    explain: on("thread", "explain", () => Effect.succeed([])),
+    explain: on("thread", "explain", () => answers.explain ?? Effect.succeed([explanation])),
     verify: on("thread", "verify", () => Effect.succeed({ checks: [], records: 0 })),
     observe: (payload) =>
       Stream.unwrap(Effect.as(note("thread", "observe", payload), answers.observe ?? Stream.empty)),
