@@ -44,8 +44,8 @@ interface Scene {
 const requestOf = (sql: Sql, call: OpenCall): string | undefined => {
   const prepared = findPart(sql, call.submission, { name: call.name, part: call.part - 1 })
   if (prepared === undefined) return undefined
-  const { request } = JSON.parse(prepared.payload) as { readonly request?: unknown }
-  return request === undefined ? undefined : JSON.stringify(request)
+  const payload = JSON.parse(prepared.payload) as { readonly request?: unknown } | null
+  return payload?.request === undefined ? undefined : JSON.stringify(payload.request)
 }
 
 const callWait = ({ now, sql }: Scene, row: SubmissionRow, call: OpenCall): ExplainedWait => {

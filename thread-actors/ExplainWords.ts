@@ -138,12 +138,13 @@ export const unknownMessage = (
   recordId: string,
   request: string | undefined,
 ): string => {
-  const given = request === undefined ? "" : ` It was given ${bounded(request, 400)}.`
-  return bounded(
-    `The call ${quote(call.name)} of tool ${quote(call.tool)} may have happened: nobody knows.${given} ` +
-      `Look, then say with \`resolveUnknown\` and recordId ${recordId}: CompletedWithResult, NeverHappened, ` +
-      "SafeToRetry or AbortSubmission.",
-  )
+  const what = `The call ${quote(call.name)} of tool ${quote(call.tool)} may have happened: nobody knows.`
+  const how =
+    `Look, then say with \`resolveUnknown\` and recordId ${recordId}: CompletedWithResult, ` +
+    "NeverHappened, SafeToRetry or AbortSubmission."
+  if (request === undefined) return `${what} ${how}`
+  const given = bounded(request, textMax - what.length - how.length - " It was given . ".length)
+  return `${what} It was given ${given}. ${how}` // W1
 }
 
 /** A call that is not over. */

@@ -37,7 +37,6 @@ const makeFlakyStep = () => {
   })
   const agent = Agent.make("steps", io).handler((_input, run) =>
     run.step("one", Schema.String, body, {
-      error: Schema.String,
       retry: { times: 5, delay: "1 hour", maxDelay: "1 hour" },
     }),
   )
