@@ -5,6 +5,7 @@
 import { evictDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { Unavailable } from "../../contracts/Errors.ts"
 import { ThreadId } from "../../contracts/Identifiers.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
 import { ownerFailpoints } from "../../owner-object/Owner.ts"
@@ -91,6 +92,45 @@ const goneAgent: Story = {
   }),
 }
 
+const words = { author: "ann", reason: "the test says so" }
+
+/** As a caller does who is told that it may try again. */
+const patiently = <A, E>(call: Effect.Effect<A, E>) =>
+  Effect.retry(call, {
+    while: (error) => error instanceof Unavailable && error.retryable,
+    times: 5,
+  })
+
+/** A neighbour that has settled its work is forgotten. */
+const forgottenNeighbour: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    const neighbour = yield* loom.accepted({ key, thread: "b" })
+    yield* loom.settled(neighbour)
+    yield* patiently(
+      loom.client.rpc.forgetThread({
+        ...words,
+        ownerId: loom.ownerId,
+        threadId: ThreadId.make("b"),
+        abort: true,
+      }),
+    )
+    return yield* loom.accepted({ key })
+  }),
+}
+
+/** The thread is paused before it is given its work; somebody says retry; then it is resumed. */
+const pausedThread: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    const thread = { ...words, ownerId: loom.ownerId, threadId: ThreadId.make("a") }
+    yield* patiently(loom.client.rpc.pauseThread(thread))
+    const receipt = yield* loom.accepted({ key })
+    const { submissionId } = receipt
+    yield* patiently(loom.client.rpc.retry({ ...thread, submissionId }))
+    yield* patiently(loom.client.rpc.resumeThread(thread))
+    return receipt
+  }),
+}
+
 /** The run goes on for ever, until its caller aborts it: as often as it is told to try again. */
 const abortedRun: Story = {
   threadDies: true,
@@ -98,20 +138,14 @@ const abortedRun: Story = {
     const receipt = yield* loom.accepted({ key, agent: "hang", input: null })
     yield* loom.until("it runs", () => starts(loom, "hang") > 0)
     const { ownerId, submissionId } = receipt
-    const abort = loom.client.rpc.abort({
-      ownerId,
-      threadId: ThreadId.make("a"),
-      submissionId,
-      author: "ann",
-      reason: "it never ends",
-    })
-    yield* Effect.retry(abort, {
-      while: (error) => error._tag === "Unavailable" && error.retryable,
-      times: 5,
-    })
+    const threadId = ThreadId.make("a")
+    yield* patiently(loom.client.rpc.abort({ ...words, ownerId, threadId, submissionId }))
     return receipt
   }),
 }
+
+/** The stories whose journal is not that of a plain submission. */
+const ownJournal: ReadonlyArray<Story> = [goneAgent, longRun, abortedRun, pausedThread]
 
 /** What the retry of the submit says. */
 const submitted = (story: Story) => {
@@ -122,6 +156,11 @@ const submitted = (story: Story) => {
 
 const stories: Record<string, Story> = {
   "thread abort": abortedRun,
+  "thread retry": pausedThread,
+  "thread pause": pausedThread,
+  "thread forget": forgottenNeighbour,
+  "owner condemn": forgottenNeighbour,
+  "owner forget": forgottenNeighbour,
   "thread recover": lostRun,
   "owner recover": lostRun,
   "owner fault": lostRecovery,
@@ -138,7 +177,7 @@ const journalOf = Effect.fnUntraced(function* (story: Story) {
   const known = undisturbed.get(story)
   if (known !== undefined) return known
   const loom = yield* openLoom("quick")
-  const calm = [goneAgent, longRun, abortedRun].includes(story) ? story : plain
+  const calm = ownJournal.includes(story) ? story : plain
   yield* loom.settled(yield* calm.tell(loom))
   const journal = normalised(yield* loom.history())
   undisturbed.set(story, journal)
@@ -156,6 +195,16 @@ const expectOnce = Effect.fnUntraced(function* (loom: Loom, story: Story, receip
   const records = yield* loom.history()
   expectContiguous(records)
   expect(normalised(records)).toEqual(yield* journalOf(story))
+})
+
+/** Of a thread that was forgotten no lane is left, and nothing but the word that it was. */
+const expectForgotten = Effect.fnUntraced(function* (loom: Loom, name: string) {
+  yield* loom.until("its lane is gone", async () => {
+    const { rows } = await loom.rows()
+    return rows["lanes"]?.every((lane) => lane["thread_id"] !== name) === true
+  })
+  const error = yield* Effect.flip(loom.history(name))
+  expect(error).toMatchObject({ _tag: "ThreadForgotten" })
 })
 
 const objects = [
@@ -176,6 +225,7 @@ describe("a crash", () => {
           const receipt = yield* story.tell(loom)
           yield* loom.until("the object died", () => death.reached)
           yield* expectOnce(loom, story, receipt)
+          if (story === forgottenNeighbour) yield* expectForgotten(loom, "b")
           if (story === goneAgent || story === abortedRun) return
           // A body runs again only if the object that ran it was lost.
           const lost = kind === "thread" || story.threadDies === true
