@@ -7,8 +7,9 @@
  * - G3 The verdict is passed before anything is logged.
  * - G4 Under an abort that is durable before the start, no agent code runs.
  */
-import { Deferred, Effect, Exit, Result, Scheduler } from "effect"
+import { Deferred, Effect, Exit, Result } from "effect"
 import type { AgentLive } from "./Agent.ts"
+import { forkAgentCode } from "./AgentFiber.ts"
 import { attempt } from "./Durable.ts"
 import type { Running } from "./Fact.ts"
 import { logCause, systemFailure } from "./Failures.ts"
@@ -16,7 +17,7 @@ import { handlerEnd } from "./HandlerEnd.ts"
 import { jsonCoder } from "./JsonCoder.ts"
 import { readStart } from "./Ledger.ts"
 import { condemn, type Verdict } from "./LiveAttempt.ts"
-import { effectOf, Misuse } from "./Misuse.ts"
+import { effectOf } from "./Misuse.ts"
 import { makeRun } from "./Run.ts"
 import { verdictOfThrown } from "./VerdictOfThrown.ts"
 
@@ -38,29 +39,6 @@ const inputOf = ({ thread, live }: Running, agent: AgentLive<never>["agent"]): I
     ? { _tag: "Input", value: input.success }
     : ended({ _tag: "Failed", failure: systemFailure("InputInvalid", input.failure) })
 }
-
-/**
- * A scheduler whose tasks cannot throw. A fiber throws past its runtime only when it is given what is no
- * effect and cannot even be named; it never ends then, so that its attempt has to be told.
- */
-const guarded = (base: Scheduler.Scheduler, onThrow: () => void): Scheduler.Scheduler => ({
-  executionMode: base.executionMode,
-  shouldYield: (fiber) => base.shouldYield(fiber),
-  makeDispatcher: () => {
-    const dispatcher = base.makeDispatcher()
-    return {
-      flush: () => dispatcher.flush(),
-      scheduleTask: (task, priority) =>
-        dispatcher.scheduleTask(() => {
-          try {
-            task()
-          } catch {
-            onThrow() // G2
-          }
-        }, priority),
-    }
-  },
-})
 
 /** Passes what the end of the handler means. */
 const pass = (
@@ -94,14 +72,7 @@ export const runHandler = (running: Running, live: AgentLive<never>): Effect.Eff
     const tell = (exit: Exit.Exit<unknown, unknown>) => {
       Deferred.doneUnsafe(end, Effect.succeed(exit))
     }
-    const scheduler = guarded(yield* Scheduler.Scheduler, () => {
-      tell(Exit.die(new Misuse("the agent ran a value that is no Effect")))
-    })
-    const fiber = yield* Effect.andThen(Effect.yieldNow, program).pipe(
-      Effect.provideService(Scheduler.Scheduler, scheduler),
-      Effect.forkDetach({ startImmediately: true }), // G2
-    )
-    fiber.addObserver(tell)
+    const fiber = yield* forkAgentCode(program, tell) // G2
     running.live.handler = fiber
     yield* Effect.forkDetach(
       Effect.flatMap(Deferred.await(end), (exit) => pass(running, live, exit)),

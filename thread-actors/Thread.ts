@@ -7,7 +7,12 @@
  */
 import type { Context, Deferred, Layer } from "effect"
 import type { OwnerId } from "../contracts/Identifiers.ts"
-import type { StorageUnavailable, ThreadForgotten, ThreadUnreadable } from "../contracts/Errors.ts"
+import type {
+  StorageUnavailable,
+  ThreadForgotten,
+  ThreadUnreadable,
+  Unavailable,
+} from "../contracts/Errors.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { RecoveryReport } from "../contracts/Recovery.ts"
@@ -76,6 +81,8 @@ export interface Thread {
       >
     | undefined
   services: Context.Context<never> | undefined
+  /** What the build of them under way comes to. */
+  building: Deferred.Deferred<void, Unavailable> | undefined
 }
 
 export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Thread => ({
@@ -95,6 +102,7 @@ export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Threa
   turn: undefined,
   recovering: undefined,
   services: undefined,
+  building: undefined,
 })
 
 /** The thread's time: the host's, or the latest it was told. */
