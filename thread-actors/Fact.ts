@@ -138,6 +138,15 @@ export interface NewFact {
   readonly payload: string
 }
 
+/** Appends a fact in this block, however much the run has recorded. */
+export const appendAnyway = (block: Block, live: LiveAttempt, fact: NewFact): void => {
+  const bytes = bytesOf(fact.payload)
+  append(block, { ...fact, submission: live.sequence, epoch: live.epoch, bytes })
+  live.records += 1
+  live.bytes += bytes
+  if (isProgress(fact.kind)) live.progressed = true
+}
+
 /** Appends a fact in this block, within what a run may record. */
 export const appendFact = (block: Block, live: LiveAttempt, fact: NewFact): Verdict | undefined => {
   const { limits } = block.thread
@@ -146,10 +155,7 @@ export const appendFact = (block: Block, live: LiveAttempt, fact: NewFact): Verd
     const message = `a run records at most ${limits.runRecords} facts of ${limits.runBytes} bytes`
     return { _tag: "Failed", failure: systemFailure("RunTooLarge", message) }
   }
-  append(block, { ...fact, submission: live.sequence, epoch: live.epoch, bytes })
-  live.records += 1
-  live.bytes += bytes
-  if (isProgress(fact.kind)) live.progressed = true
+  appendAnyway(block, live, fact)
   return undefined
 }
 
@@ -177,11 +183,12 @@ export interface Boxed<A> {
 const isVerdict = <A>(answer: Boxed<A> | Verdict): answer is Verdict => "_tag" in answer
 
 /** Whether the attempt is past its yield time. */
-const isOver = ({ live, thread }: Running): boolean => clockOf(thread) >= live.yieldAt
+export const isOver = ({ live, thread }: Running): boolean => clockOf(thread) >= live.yieldAt
 
 /**
- * Runs the block of one fact at its failpoint. Comes back only if it has committed and the attempt
- * goes on; a fact that is committed past the attempt's yield time ends the attempt.
+ * Runs the block of one fact at its failpoint. Comes back only if it has committed and the attempt goes on; a
+ * fact that is committed past the attempt's yield time ends it. Not while an ordinary call is under way, or
+ * about to be: its own outcome does.
  */
 export const writeFact = <A>(
   running: Running,
@@ -191,16 +198,13 @@ export const writeFact = <A>(
   Effect.suspend(() => {
     const { thread, live } = running
     if (live.ended) return Effect.die(new Superseded("the attempt has ended")) // X3
-    // A call is not begun past the yield time; one that was begun is made.
-    const begins = point === "prepare"
-    if (begins && isOver(running)) return leave(running, { _tag: "Yielded" })
     return Effect.flatMap(
       bracket(thread.options.failpoints, point, () => write(running, body)),
       (tried): Effect.Effect<A> => {
         if (tried._tag === "Threw") return lost(running, tried.error)
         if (isVerdict(tried.value)) return leave(running, tried.value)
-        if (!begins && isOver(running)) return leave(running, { _tag: "Yielded" })
-        return Effect.succeed(tried.value.value)
+        const yields = isOver(running) && live.calls === 0 && point !== "prepare"
+        return yields ? leave(running, { _tag: "Yielded" }) : Effect.succeed(tried.value.value)
       },
     )
   })

@@ -79,9 +79,11 @@ export interface LiveAttempt extends Claimed {
   outlived: boolean
   /** Bodies of steps and tool calls that run now. */
   bodies: number
+  /** Those of ordinary calls among them. */
+  calls: number
   /** Retries that wait in memory beside bodies that run. */
   readonly pending: Map<string, StoredRetry>
-  /** Ordinary calls whose bodies ended here without an outcome: nothing of them is under way. */
+  /** Ordinary calls whose bodies have ended here: nothing of them is under way. */
   readonly endedCalls: Set<string>
   /** Told when a body ends; each listener once. */
   readonly bodyEnds: Set<() => void>
@@ -108,6 +110,7 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   changing: undefined,
   outlived: false,
   bodies: 0,
+  calls: 0,
   pending: new Map(),
   endedCalls: new Set(),
   bodyEnds: new Set(),

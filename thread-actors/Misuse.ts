@@ -16,19 +16,20 @@ const drop = (given: unknown): void => {
   if (given instanceof Promise) given.catch(() => undefined)
 }
 
-/** The effect that agent code gave; the words if it gave anything else. Never throws. */
-export const effectOf = (
-  given: unknown,
-  message: string,
-): Effect.Effect<unknown, unknown, never> => {
+/** The effect that agent code gave; none if it gave anything else. Never throws. */
+export const asEffect = (given: unknown): Effect.Effect<unknown, unknown, never> | undefined => {
   try {
     if (Effect.isEffect(given)) return given as Effect.Effect<unknown, unknown, never>
     drop(given)
   } catch {
     // A proxy: no effect either.
   }
-  return misuse(message)
+  return undefined
 }
+
+/** The same, or the words if it gave anything else. */
+export const effectOf = (given: unknown, message: string): Effect.Effect<unknown, unknown, never> =>
+  asEffect(given) ?? misuse(message)
 
 /** The words of a misuse; none for any other defect. Never throws. */
 export const misuseMessage = (defect: unknown): string | undefined => {

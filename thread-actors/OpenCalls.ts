@@ -112,10 +112,6 @@ export const endCalls = (
     )
 }
 
-/** Looks at a call again later. */
-export const endsLater = (sql: Sql, call: StoredCall, deadlineAt: number): void =>
-  writeCall(sql, { ...call, deadlineAt })
-
 /** The id of a record of a named operation. // O3 */
 export const recordIdOf = (
   submissionId: SubmissionId,

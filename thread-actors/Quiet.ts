@@ -5,19 +5,6 @@ import type { Running } from "./Fact.ts"
 const turnOver = (running: Running): Effect.Effect<void> =>
   Effect.callback((resume) => running.thread.host.macrotask(() => resume(Effect.void)))
 
-/**
- * Waits until no body of a step or tool call runs, also after whatever was about to start has started. Looks
- * again after each body, never on a timer.
- */
-export const waitForQuiet = (running: Running): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    yield* turnOver(running)
-    while (running.live.bodies > 0) {
-      yield* bodyEnd(running)
-      yield* turnOver(running)
-    }
-  })
-
 const bodyEnd = (running: Running): Effect.Effect<void> =>
   Effect.callback((resume) => {
     const { bodyEnds } = running.live
@@ -25,3 +12,21 @@ const bodyEnd = (running: Running): Effect.Effect<void> =>
     bodyEnds.add(told)
     return Effect.sync(() => bodyEnds.delete(told))
   })
+
+/** Looks again after each body, never on a timer. */
+const waitUntil = (running: Running, isQuiet: () => boolean): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    yield* turnOver(running)
+    while (!isQuiet()) {
+      yield* bodyEnd(running)
+      yield* turnOver(running)
+    }
+  })
+
+/** Waits until no body of a step or tool call runs, also after whatever was about to start has started. */
+export const waitForQuiet = (running: Running): Effect.Effect<void> =>
+  waitUntil(running, () => running.live.bodies === 0)
+
+/** Waits until no ordinary call is under way. */
+export const waitForCalls = (running: Running): Effect.Effect<void> =>
+  waitUntil(running, () => running.live.calls === 0)

@@ -6,17 +6,21 @@
  *   those that were asked for.
  * - N2 A reconciler is agent code: it runs in a fiber of its own, never in a block, and nobody waits for it
  *   longer than its time. One that fails says nothing, and is asked again, a bounded number of times.
+ * - N3 Where nobody can be asked (this deployment lacks the tool, or its services do not start) no try is used
+ *   up: the call is looked at again later.
  */
 import { Deferred, Effect, Exit, Option, Result } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
+import { forkAgentCode } from "./AgentFiber.ts"
 import { type Block, touch } from "./Block.ts"
+import { reading, type ReadFailure } from "./Durable.ts"
 import { describeError, logCause } from "./Failures.ts"
 import { append, findPart } from "./Journal.ts"
 import type { SubmissionRow } from "./Ledger.ts"
-import { effectOf } from "./Misuse.ts"
+import { effectOf, misuse } from "./Misuse.ts"
 import { callKeyOf, closeCall, type OpenCall, recordIdOf, writeCall } from "./OpenCalls.ts"
 import { ensureServices } from "./Services.ts"
-import { storable } from "./StoredValue.ts"
+import { storable, whyUnstorable } from "./StoredValue.ts"
 import type { Thread } from "./Thread.ts"
 import type { AnyTool, Reconciliation, ToolCall } from "./Tool.ts"
 import {
@@ -26,6 +30,7 @@ import {
   resultPayload,
   unknownPayload,
 } from "./ToolRecord.ts"
+import { parsed, Unreadable } from "./Unreadable.ts"
 import { within } from "./Within.ts"
 
 /** What asking came to. */
@@ -34,8 +39,13 @@ export type Found =
   | { readonly _tag: "Outcome"; readonly payload: string }
   | { readonly _tag: "Again"; readonly resolution: "NeverStarted" | "SafeToRetry" }
   | { readonly _tag: "Uncertain"; readonly why: "no reconciler" | "uncertain" }
-  /** The reconciler failed, or took too long. */
+  /** The reconciler failed, took too long, or said what means nothing. */
   | { readonly _tag: "NoAnswer" }
+  /** There was nobody to ask. */
+  | { readonly _tag: "NotAsked" }
+
+const noAnswer: Found = { _tag: "NoAnswer" }
+const notAsked: Found = { _tag: "NotAsked" }
 
 /** One call that is asked about, and the row as it was then. */
 export interface Asked {
@@ -43,97 +53,97 @@ export interface Asked {
   readonly call: OpenCall
 }
 
-const noAnswer: Found = { _tag: "NoAnswer" }
+const outcome = (payload: string): Found => ({ _tag: "Outcome", payload })
 
-/** An answer as it is recorded. Total: what the reconciler gave may be anything. */
-const foundOf = (thread: Thread, tool: AnyTool, answer: unknown): Found => {
+/** An answer as it is recorded, or in words why it means nothing. Touching it may throw: it is agent code's. */
+const foundOf = (thread: Thread, tool: AnyTool, answer: unknown): Result.Result<Found, string> => {
   const { limits } = thread
   const said = answer as Partial<Reconciliation<unknown, unknown>> | null | undefined
   switch (said?._tag) {
     case "NeverStarted":
     case "SafeToRetry":
-      return { _tag: "Again", resolution: said._tag }
+      return Result.succeed({ _tag: "Again", resolution: said._tag })
     case "Uncertain":
-      return { _tag: "Uncertain", why: "uncertain" }
+      return Result.succeed({ _tag: "Uncertain", why: "uncertain" })
     case "Completed": {
       const { result } = said as { readonly result?: unknown }
-      const kept = storable(tool.result, result, { limits, size: "stepResultBytes" })
-      return Result.isSuccess(kept)
-        ? { _tag: "Outcome", payload: resultPayload(tool.name, kept.success.text, reconciler) }
-        : noAnswer
+      return Result.mapBoth(storable(tool.result, result, { limits, size: "stepResultBytes" }), {
+        onFailure: (why) => `its result ${whyUnstorable(why)}`,
+        onSuccess: ({ text }) => outcome(resultPayload(tool.name, text, reconciler)),
+      })
     }
     case "Failed": {
       const { error } = said as { readonly error?: unknown }
-      if (tool.error === undefined) return noAnswer
-      const kept = storable(tool.error, error, { limits, size: "recordBytes" })
-      if (Result.isFailure(kept)) return noAnswer
+      if (tool.error === undefined) return Result.fail("its tool declares no failure")
       const told = describeError(error, limits)
-      const payload = failurePayload(tool.name, told, kept.success.text, reconciler)
-      return { _tag: "Outcome", payload }
+      return Result.mapBoth(storable(tool.error, error, { limits, size: "recordBytes" }), {
+        onFailure: (why) => `its failure ${whyUnstorable(why)}`,
+        onSuccess: ({ text }) => outcome(failurePayload(tool.name, told, text, reconciler)),
+      })
     }
     default:
-      return noAnswer
+      return Result.fail("it is none of the answers there are")
   }
 }
 
-const requestOf = (thread: Thread, { call }: Asked): ToolCall["request"] => {
-  const prepared = findPart(thread.host.storage.sql, call.submission, call)
-  if (prepared === undefined) return undefined
-  return (JSON.parse(prepared.payload) as { readonly request?: ToolCall["request"] }).request
+/** The call as it was told to its body. */
+const toldOf = (thread: Thread, { call, row }: Asked): ToolCall => {
+  const { host, identity } = thread
+  const prepared = findPart(host.storage.sql, call.submission, call)
+  if (identity === undefined || prepared === undefined) throw new Unreadable("journal")
+  const { request } = parsed(prepared.payload, "journal") as Pick<ToolCall, "request">
+  const key = callKeyOf(row.id, call.name)
+  return { ...identity, submissionId: row.id, name: call.name, key, request }
 }
 
-/** The call as it was told to its body. Storage may fail here like anywhere. */
-const toldOf = (thread: Thread, asked: Asked): ToolCall | undefined => {
-  const { identity } = thread
-  if (identity === undefined) return undefined
-  const { call, row } = asked
-  return {
-    ...identity,
-    submissionId: row.id,
-    name: call.name,
-    key: callKeyOf(row.id, call.name),
-    request: requestOf(thread, asked),
-  }
-}
+/** What the reconciler says, as it says it, within its time. // N2 */
+const answerOf = (
+  thread: Thread,
+  reconcile: NonNullable<AnyTool["reconcile"]>,
+  call: ToolCall,
+): Effect.Effect<unknown, unknown> =>
+  Effect.gen(function* () {
+    const looked = Effect.suspend(() => effectOf(reconcile(call), "a reconciler must be an Effect"))
+    const { services } = thread
+    const program = services === undefined ? looked : Effect.provideContext(looked, services)
+    const end = Deferred.makeUnsafe<Exit.Exit<unknown, unknown>>()
+    const fiber = yield* forkAgentCode(program, (exit) => {
+      Deferred.doneUnsafe(end, Effect.succeed(exit))
+    })
+    const { reconcileMillis } = thread.limits
+    const exit = yield* within(end, reconcileMillis)
+    if (Option.isSome(exit)) return yield* exit.value
+    fiber.interruptUnsafe()
+    return yield* misuse(`it took longer than ${reconcileMillis} ms`)
+  })
 
-/** Runs the reconciler. Never fails, and ends in time. // N2 */
+/** Runs the reconciler and reads its answer. Never fails, whatever it does. */
 const run = (
   thread: Thread,
   tool: AnyTool,
   reconcile: NonNullable<AnyTool["reconcile"]>,
   call: ToolCall,
 ): Effect.Effect<Found> =>
-  Effect.gen(function* () {
-    const looked = Effect.suspend(() => effectOf(reconcile(call), "a reconciler must be an Effect"))
-    const { services } = thread
-    const program = services === undefined ? looked : Effect.provideContext(looked, services)
-    const end = Deferred.makeUnsafe<Exit.Exit<unknown, unknown>>()
-    const fiber = yield* Effect.forkDetach(Effect.andThen(Effect.yieldNow, program))
-    fiber.addObserver((exit) => Deferred.doneUnsafe(end, Effect.succeed(exit)))
-    const exit = yield* within(end, thread.limits.reconcileMillis)
-    if (Option.isNone(exit)) {
-      fiber.interruptUnsafe()
-      return noAnswer
-    }
-    if (Exit.isSuccess(exit.value)) return foundOf(thread, tool, exit.value.value)
-    yield* logCause(`The reconciler of tool ${tool.name} failed`, exit.value.cause)
-    return noAnswer
-  })
-
-/** Asks about one call. A failure of our own, or of the services, is no answer. */
-export const ask = (thread: Thread, asked: Asked): Effect.Effect<Found> =>
-  Effect.gen(function* () {
-    const tool = thread.options.agents.get(asked.row.agent)?.tools.get(asked.call.tool)
-    if (tool === undefined) return noAnswer
-    if (tool.reconcile === undefined) return { _tag: "Uncertain", why: "no reconciler" } as const
-    yield* ensureServices(thread)
-    const call = toldOf(thread, asked)
-    return call === undefined ? noAnswer : yield* run(thread, tool, tool.reconcile, call)
+  Effect.flatMap(answerOf(thread, reconcile, call), (answer) => {
+    const found = foundOf(thread, tool, answer)
+    return Result.isSuccess(found) ? Effect.succeed(found.success) : misuse(found.failure)
   }).pipe(
     Effect.catchCause((cause) =>
-      Effect.as(logCause("A reconciler could not be asked", cause), noAnswer),
+      Effect.as(logCause(`The reconciler of tool ${tool.name} gave no answer`, cause), noAnswer),
     ),
   )
+
+/** Asks about one call. Only what keeps us from reading what it was is a failure. */
+export const ask = (thread: Thread, asked: Asked): Effect.Effect<Found, ReadFailure> =>
+  Effect.gen(function* () {
+    const tool = thread.options.agents.get(asked.row.agent)?.tools.get(asked.call.tool)
+    if (tool === undefined) return notAsked // N3
+    const { reconcile } = tool
+    if (reconcile === undefined) return { _tag: "Uncertain", why: "no reconciler" } as const
+    const call = yield* reading(thread, "recover", () => toldOf(thread, asked))
+    const ready = yield* Effect.exit(ensureServices(thread))
+    return Exit.isSuccess(ready) ? yield* run(thread, tool, reconcile, call) : notAsked // N3
+  })
 
 /** Whether the call is still the one that was asked about. // N1 */
 const isStill = (asked: Asked, row: SubmissionRow, calls: ReadonlyArray<OpenCall>): boolean =>
@@ -184,6 +194,13 @@ const askLater = (block: Block, asked: Asked): void => {
   touch(block)
 }
 
+/** Looks again later at a call about which nobody can be asked. // N3 */
+export const lookLater = (block: Block, call: OpenCall): void => {
+  const deadlineAt = block.now + block.thread.limits.bindingWaitMaxMillis
+  writeCall(block.sql, { ...call, deadlineAt })
+  touch(block)
+}
+
 /** Records an outcome or the leave to call again, and closes the call. */
 const close = (
   block: Block,
@@ -222,6 +239,9 @@ export const apply = (
       return true
     case "NoAnswer":
       askLater(block, asked)
+      return true
+    case "NotAsked":
+      lookLater(block, asked.call)
       return true
   }
 }

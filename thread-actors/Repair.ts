@@ -6,15 +6,15 @@
  *   anew, and so does another code version; the rest put the submission off, longer each time.
  */
 import { delayMillis } from "../contracts/Backoff.ts"
-import { type Block, touch } from "./Block.ts"
+import type { Block } from "./Block.ts"
 import { type Decided, decide, isReconcilable } from "./Decision.ts"
 import { evidenceOf, suspensionOf } from "./Evidence.ts"
 import { systemFailure } from "./Failures.ts"
 import { append, progressed } from "./Journal.ts"
 import { abortOf, readRow, retriesOf, type SubmissionRow } from "./Ledger.ts"
-import { endsLater, type OpenCall } from "./OpenCalls.ts"
-import { park } from "./Park.ts"
-import type { Asked } from "./Reconcile.ts"
+import type { OpenCall } from "./OpenCalls.ts"
+import { park, resume } from "./Park.ts"
+import { type Asked, lookLater } from "./Reconcile.ts"
 import { abortedBy, exhausted, release, settle } from "./Settle.ts"
 import type { Thread } from "./Thread.ts"
 
@@ -61,14 +61,18 @@ const resumeLost = (block: Block, row: SubmissionRow): void => {
   })
 }
 
-/** Lets a suspended run go on: what it waited for is there. */
+/**
+ * Lets a suspended run go on: what it waited for is there. An outcome that was found meanwhile is a result
+ * of the run like any other. // R2
+ */
 const resumeSuspended = (block: Block, row: SubmissionRow): void => {
-  if (row.ended >= block.thread.limits.attemptsExhausted)
-    return settle(block, row, exhausted(row.ended))
+  const result = progressed(block.sql, row.sequence, row.epoch)
+  const ended = result ? 0 : row.ended
+  if (ended >= block.thread.limits.attemptsExhausted) return settle(block, row, exhausted(ended))
   const dueAt = suspensionOf(row)?.dueAt ?? null
   release(block, row, {
-    ended: row.ended,
-    vanished: row.vanished,
+    ended,
+    vanished: result ? 0 : row.vanished,
     dueAt: dueAt !== null && dueAt > block.now ? dueAt : null,
     retries: retriesOf(row),
   })
@@ -83,13 +87,6 @@ const markUnknown = (block: Block, row: SubmissionRow): void => {
 /** Open calls that are over, and whose tool this deployment lacks: nobody can be asked yet. */
 const withoutTool = (calls: ReadonlyArray<OpenCall>, now: number): ReadonlyArray<OpenCall> =>
   calls.filter((call) => !call.declared && call.unknownAt === null && call.deadlineAt <= now)
-
-/** Looks again later at calls whose tool this deployment lacks. */
-const awaitTool = (block: Block, calls: ReadonlyArray<OpenCall>): void => {
-  const later = block.now + block.thread.limits.bindingWaitMaxMillis
-  for (const call of withoutTool(calls, block.now)) endsLater(block.sql, call, later)
-  touch(block)
-}
 
 /** A submission, and what recovery would do about it now. */
 export interface Looked {
@@ -138,13 +135,14 @@ export const repair = (block: Block, sequence: number): Looked | undefined => {
       settleAborted(block, row)
       break
     case "Resume":
-      resumeSuspended(block, row)
+      if (row.state === "unknown") resume(block, row, retriesOf(row))
+      else resumeSuspended(block, row)
       break
     case "MarkUnknown":
       markUnknown(block, row)
       break
     case "AwaitCall":
-      if (isRepair(looked)) awaitTool(block, looked.calls)
+      for (const call of withoutTool(looked.calls, block.now)) lookLater(block, call)
       break
     default:
       break

@@ -33,16 +33,16 @@ import { fenced, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
 import { append, findPart, unknownRecords } from "./Journal.ts"
 import { jsonCoder } from "./JsonCoder.ts"
-import { findRow, retriesOf, type SubmissionRow } from "./Ledger.ts"
+import { findRow, readRow, retriesOf, type SubmissionRow } from "./Ledger.ts"
 import { closeCall, recordIdOf, storedCalls, type StoredCall } from "./OpenCalls.ts"
 import { resume } from "./Park.ts"
-import { abortedBy, settle } from "./Settle.ts"
+import { settleAborted } from "./Repair.ts"
 import { readSettlement } from "./Status.ts"
 import { storable, textOf } from "./StoredValue.ts"
 import type { Thread } from "./Thread.ts"
 import type { AnyTool } from "./Tool.ts"
 import { failurePayload, resolvedPayload, resultPayload, type Teller } from "./ToolRecord.ts"
-import { Unreadable } from "./Unreadable.ts"
+import { parsed, Unreadable } from "./Unreadable.ts"
 
 export interface UnknownCommand extends Identity {
   readonly submissionId: SubmissionId
@@ -155,14 +155,6 @@ interface FirstWord {
   readonly resolution?: unknown
 }
 
-const parse = (payload: string): FirstWord => {
-  try {
-    return JSON.parse(payload) as FirstWord
-  } catch {
-    throw new Unreadable("journal")
-  }
-}
-
 /** The first word on a record that waits no more: the record behind it. */
 const firstWord = (
   sql: Block["sql"],
@@ -174,7 +166,7 @@ const firstWord = (
   )
   if (asked === undefined) return undefined
   const answer = findPart(sql, row.sequence, { name: asked.name, part: asked.part + 1 })
-  return answer === undefined ? undefined : parse(answer.payload)
+  return answer === undefined ? undefined : (parsed(answer.payload, "journal") as FirstWord)
 }
 
 const text = (value: unknown, otherwise: string): string =>
@@ -227,6 +219,12 @@ const record = (block: Block, row: SubmissionRow, { call, record: kept }: Prepar
   closeCall(block.sql, row.sequence, call.name)
 }
 
+/** Ends the submission, on the word of whoever wanted that first. */
+const abort = (block: Block, row: SubmissionRow, command: Said): void => {
+  if (row.abort === null) intend(block, row, command)
+  settleAborted(block, readRow(block.sql, row.sequence) ?? row)
+}
+
 const resolveIn = (block: Block, command: Said, prepared: Prepared | undefined): Answer => {
   const late = fenced(block, command.generation)
   if (late !== undefined) return Result.fail(late)
@@ -239,8 +237,7 @@ const resolveIn = (block: Block, command: Said, prepared: Prepared | undefined):
   const call = callOf(storedCalls(block.sql, row.sequence), command)
   if (call === undefined || prepared?.call.part !== call.part) return decided(block, row, command) // U2
   record(block, row, prepared)
-  if (command.resolution._tag === "AbortSubmission")
-    settle(block, row, abortedBy(intend(block, row, command), false))
+  if (command.resolution._tag === "AbortSubmission") abort(block, row, command)
   else if (row.state === "unknown" && storedCalls(block.sql, row.sequence).length === 0)
     resume(block, row, retriesOf(row)) // U3
   return Result.succeed(stateOf(block, submissionId))

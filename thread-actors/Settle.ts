@@ -93,8 +93,8 @@ export const settle = (block: Block, row: SubmissionRow, content: SettlementCont
   if (content.outcome === "aborted" && row.attempts > 0) leaveInDoubt(block, row)
   const { tail } = block.header
   block.sql.run(
-    `UPDATE submissions SET state = 'settled', epoch = ?, dueAt = NULL, outcome = ?,
-       settledSequence = ? WHERE sequence = ?`,
+    `UPDATE submissions SET state = 'settled', epoch = ?, dueAt = NULL, suspension = NULL,
+       outcome = ?, settledSequence = ? WHERE sequence = ?`,
     row.epoch + 1, // D2
     content.outcome,
     tail.sequence + 1,

@@ -17,6 +17,10 @@ export type Unstorable =
   /** In words of ours, without anything of the value. */
   | { readonly _tag: "Unfit"; readonly reason: string }
 
+/** The same in words that go on after what it is. */
+export const whyUnstorable = (why: Unstorable): string =>
+  why._tag === "TooLarge" ? `exceeds ${why.maxBytes} bytes` : `cannot be stored: ${why.reason}`
+
 export interface Place {
   readonly limits: Limits
   readonly size: "outputBytes" | "stepResultBytes" | "recordBytes"

@@ -8,3 +8,12 @@ export class Unreadable extends Error {
     this.what = what
   }
 }
+
+/** JSON that this thread has stored. */
+export const parsed = (text: string, what: Unreadable["what"]): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Unreadable(what)
+  }
+}
