@@ -8,7 +8,7 @@
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
-import { callsDueAt, isLive } from "./Decision.ts"
+import { callsDueAt, isLive, isUnknown } from "./Decision.ts"
 import { type HeadView, readHead } from "./Head.ts"
 import { type Header, nonterminalOf, readHeader, revisionOf } from "./Header.ts"
 import type { SubmissionRow } from "./Ledger.ts"
@@ -121,9 +121,13 @@ const headerOf = (thread: Thread): Header => (thread.header ??= readHeader(threa
 /** How many waits a report tells. */
 const waitsMax = 8
 
-/** The calls that wait for a word, the oldest first. Read only where some are parked. */
-const readWaits = (thread: Thread, header: Header): LaneReport["waits"] =>
-  header.parked === 0
+/** The calls that wait for a word, the oldest first. Read only where there are some. */
+const readWaits = (
+  thread: Thread,
+  header: Header,
+  ofHead: ReadonlyArray<OpenCall>,
+): LaneReport["waits"] =>
+  header.parked === 0 && !ofHead.some(isUnknown)
     ? []
     : waitingCalls(thread.host.storage.sql, waitsMax).map((call) => ({
         submissionId: call.submissionId,
@@ -143,6 +147,7 @@ const readCalls = (thread: Thread, head: SubmissionRow | undefined): ReadonlyArr
 export const readReport = (thread: Thread, identity: Identity): LaneReport => {
   const header = thread.hasTables ? headerOf(thread) : undefined
   const view = header === undefined ? undefined : readView(thread, header)
+  const calls = readCalls(thread, view?.head)
   return laneReport({
     threadId: identity.threadId,
     agentsDigest: thread.options.agentsDigest,
@@ -150,7 +155,7 @@ export const readReport = (thread: Thread, identity: Identity): LaneReport => {
     header,
     view,
     live: thread.live,
-    calls: readCalls(thread, view?.head),
-    waits: header === undefined ? [] : readWaits(thread, header),
+    calls,
+    waits: header === undefined ? [] : readWaits(thread, header, calls),
   })
 }

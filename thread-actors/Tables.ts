@@ -98,6 +98,8 @@ const operatedTables: ReadonlyArray<string> = [
     unknownAt INTEGER,
     PRIMARY KEY (submission, name)
   ) WITHOUT ROWID`,
+  // Those that wait for a word, the oldest first: each report tells a few, however many there are.
+  `CREATE INDEX waitingCalls ON calls (unknownAt, submission, name) WHERE unknownAt IS NOT NULL`,
   `CREATE TABLE parked (
     resolved INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
