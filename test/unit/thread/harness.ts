@@ -21,6 +21,7 @@ import type { WireMessage, WireTarget } from "../../../contracts/transport/Wire.
 import { makeWireClient } from "../../../contracts/transport/WireClient.ts"
 import { type Failpoints, inert } from "../../../platform/Failpoint.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
+import { type ObjectStorage, StorageFailure } from "../../../platform/ObjectStorage.ts"
 import type { AgentLive, Json } from "../../../thread-actors/Agent.ts"
 import { agentsDigest } from "../../../thread-actors/AgentsDigest.ts"
 import { makeThread, type ThreadRuntime } from "../../../thread-actors/ThreadRuntime.ts"
@@ -43,6 +44,8 @@ export interface WorldOptions {
   readonly holdAt?: string
   /** No report reaches the owner. */
   readonly ownerFails?: boolean
+  /** An abandoned incarnation has no storage any more, as on the platform. */
+  readonly cutsOff?: boolean
 }
 
 const registry = (agents: ReadonlyArray<AgentLive<never>>) =>
@@ -70,6 +73,24 @@ export const until = async <A>(
     if (holds(seen)) return seen
     if (Date.now() > end) throw new Error(`${description}; saw ${JSON.stringify(seen)}`)
     await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** The storage of one incarnation: it fails once that is over. */
+const storageOf = (storage: ObjectStorage, isOver: () => boolean): ObjectStorage => {
+  const living = <A extends ReadonlyArray<unknown>, B>(use: (...given: A) => B) =>
+    ((...given: A): B => {
+      if (isOver()) throw new StorageFailure(new Error("the object is gone"))
+      return use(...given)
+    }) as never
+  return {
+    ...storage,
+    sql: {
+      all: living((...given: Parameters<typeof storage.sql.all>) => storage.sql.all(...given)),
+      run: living((...given: Parameters<typeof storage.sql.run>) => storage.sql.run(...given)),
+    },
+    transaction: living((block: () => unknown) => storage.transaction(block)),
+    sync: living(() => storage.sync()),
   }
 }
 
@@ -110,12 +131,14 @@ export const makeWorld = (initial: WorldOptions = {}) => {
     }
   }
 
+  let life = 0
   const incarnate = (): ThreadRuntime => {
     const agents = registry(options.agents ?? [])
+    const own = ++life
     return makeThread(
       makeNodeHost({
         name: options.name ?? `${ownerId}/${threadId}`,
-        storage,
+        storage: options.cutsOff === true ? storageOf(storage, () => life !== own) : storage,
         now: () => time.now,
       }),
       {
