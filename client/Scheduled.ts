@@ -8,7 +8,7 @@
  * - S1 One owner that fails or hangs costs its own look, and no other's.
  * - S2 A run makes a bounded number of calls in a bounded time; the next one goes on with the rest,
  *   the longest due first.
- * - S3 Only a registry that cannot be reached fails a run, and the platform shows it as failed.
+ * - S3 Only a registry that cannot be reached, or does not answer in time, fails a run, and the platform shows it as failed.
  */
 import { Clock, Effect, Result, type Scope } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
@@ -69,19 +69,23 @@ const look = (clients: Clients, ownerId: OwnerId, limits: Limits) =>
     return undefined
   })
 
-/** A page costs a call for its owners, one for its record, and one per owner. */
+/** A page costs a call for its owners, one for its record, and one per owner: two, if it has to be let go. */
 const pageCalls = 2
+const ownerCalls = 2
 
 /** One page; undefined when nobody is due any more. */
 const lookAtPage = (clients: Clients, limit: number, limits: Limits) =>
   Effect.gen(function* () {
-    const { owners } = yield* clients.registry.takeDue({ limit })
+    const { owners } = yield* Effect.timeout(
+      clients.registry.takeDue({ limit }),
+      limits.registryMillis, // S2
+    )
     if (owners.length === 0) return undefined
     const answers = yield* Effect.forEach(owners, (ownerId) => look(clients, ownerId, limits), {
       concurrency: limits.lookSlots,
     })
     const looks = answers.filter((answer): answer is OwnerLook => answer !== undefined)
-    yield* clients.registry.looked({ looks })
+    yield* Effect.timeout(clients.registry.looked({ looks }), limits.registryMillis) // S2
     return { asked: owners.length, looks }
   })
 
@@ -96,16 +100,18 @@ export const runScheduled = (
     const startedAt = yield* Clock.currentTimeMillis
     let callsLeft = limits.scheduledCalls
     let report: ScheduledReport = { looked: 0, owing: 0, failed: 0 }
-    while (callsLeft > pageCalls) {
+    while (callsLeft >= pageCalls + ownerCalls) {
       if ((yield* Clock.currentTimeMillis) - startedAt >= limits.scheduledMillis) break // S2
-      const limit = Math.min(limits.pageOwners, callsLeft - pageCalls) // S2
+      const most = Math.floor((callsLeft - pageCalls) / ownerCalls)
+      const limit = Math.min(limits.pageOwners, most) // S2
       const page = yield* lookAtPage(clients, limit, limits)
       if (page === undefined) break
-      callsLeft -= pageCalls + page.asked
+      const failed = page.asked - page.looks.length
+      callsLeft -= pageCalls + page.asked + failed
       report = {
         looked: report.looked + page.looks.length,
         owing: report.owing + page.looks.filter(({ owed }) => owed).length,
-        failed: report.failed + page.asked - page.looks.length,
+        failed: report.failed + failed,
       }
     }
     return report
