@@ -5,11 +5,13 @@
  *   retryable.
  */
 import { Unavailable } from "../../contracts/Errors.ts"
-import { Data, Deferred, Effect, Fiber } from "effect"
+import { Data, Deferred, Effect, Fiber, Schedule } from "effect"
 import type { HeddleClient } from "../../client/HeddleClient.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
 import type { Settlement } from "../../contracts/Settlement.ts"
 import type { Plan, PlannedSubmission } from "./restart-plan.ts"
+
+type Client = HeddleClient["Service"]
 
 /** What became of a planned submission. */
 export interface End {
@@ -30,7 +32,8 @@ class NotDone extends Data.TaggedError("NotDone")<{ readonly message: string }> 
 /** Three and more waiting in each thread, so that order means something. */
 const clientsAtOnce = 180
 const repeatsMax = 40
-const patienceMillis = 50_000
+/** Half a minute is usual; a machine that is slow or busy may take longer. */
+export const patienceMillis = 120_000
 
 /** Counts what the clients see, and tells when so much of it was reached. */
 const makeProgress = () => {
@@ -54,15 +57,16 @@ const makeProgress = () => {
   return { seen, made, note, reached }
 }
 
-/** Makes a call until it is answered. // L1 */
-const persistently = <A, E extends { readonly _tag: string }>(call: Effect.Effect<A, E>) =>
+/** Makes a call until it is answered, beyond what the client repeats by itself. // L1 */
+const persistently = <A, E>(call: Effect.Effect<A, E>) =>
   Effect.retry(call, {
     while: (error) => error instanceof Unavailable && error.retryable && !error.overloaded,
+    schedule: Schedule.jittered(Schedule.spaced("100 millis")),
     times: repeatsMax,
   })
 
 interface Target {
-  readonly client: HeddleClient["Service"]
+  readonly client: Client
   readonly killAndStart: Effect.Effect<void>
 }
 

@@ -12,7 +12,7 @@ import type { JournalRecord } from "../../contracts/JournalRecord.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
 import { type ThreadEvidence, verifyThread } from "../../scripts/demo/Verify.ts"
 import type { WorkerBuild } from "../../scripts/workerBuild.ts"
-import { type End, runLoad } from "./restart-load.ts"
+import { type End, patienceMillis, runLoad } from "./restart-load.ts"
 import { killsCount, ownerId, type Plan, planOf } from "./restart-plan.ts"
 import { build, startServer } from "./server.ts"
 
@@ -111,8 +111,9 @@ const expectOneReceiptEach = (plan: Plan, ends: ReadonlyArray<End>): void =>
   })
 
 describe(`a SIGKILL at ${killsCount} random moments of the work`, () => {
-  it.live("loses nothing, does nothing twice, and keeps the order of every thread", () =>
-    Effect.gen(function* () {
+  it.live(
+    "loses nothing, does nothing twice, and keeps the order of every thread",
+    Effect.fnUntraced(function* () {
       tell(`HEDDLE_RESTART_SEED=${seed}`)
       const plan = planOf(seed)
       const { client, killAndStart } = yield* startServer(worker)
@@ -145,5 +146,6 @@ describe(`a SIGKILL at ${killsCount} random moments of the work`, () => {
       tell(`${lost} attempts lost in ${killed.length} kills`)
       yield* rest(client)
     }),
+    patienceMillis + 30_000,
   )
 })
