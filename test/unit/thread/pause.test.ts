@@ -112,6 +112,7 @@ describe("a paused thread", () => {
     const { report } = await operate(world).pause()
     expect(report).toMatchObject({ paused: true, nonterminal: 0 })
     expect(report.born).not.toBe("")
+    expect(world.storage.sql.all("SELECT ownerId, threadId FROM meta")).toEqual([world.address])
     await accepted(world.admit("echo", "a"))
     expect(await tags(world.process())).toEqual(["Paused"])
   })

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest"
 import { verifyChecks, type VerifyReply } from "../../../contracts/Verify.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { chainDigest, type StoredRecord } from "../../../thread-actors/Journal.ts"
+import { fifo } from "../../../thread-actors/VerifyOrder.ts"
+import type { EarlierRecord, LedgerRow, VerifyPage } from "../../../thread-actors/VerifyPage.ts"
 import { accepted, drain, go, makeWorld, tags, type World } from "./harness.ts"
 import { operate } from "./operators.ts"
 
@@ -354,7 +356,7 @@ describe("verify finds", () => {
     "DELETE FROM deferred",
     "INSERT INTO deferred (sequence, notBefore) VALUES (2, 7)",
     "UPDATE meta SET parked = 2",
-    "UPDATE journal SET open = NULL WHERE kind = 'StepCompleted'",
+    "UPDATE journal SET open = NULL WHERE kind = 'Progress'",
     "UPDATE journal SET settled = settled + 1 WHERE kind = 'Settled'",
     "UPDATE journal SET floor = floor + 1 WHERE kind = 'InputApplied'",
     "UPDATE journal SET floor = 1 WHERE kind = 'Settled'",
@@ -363,6 +365,56 @@ describe("verify finds", () => {
     const { world } = await lived()
     corrupt(world, statement)
     expect(Object.keys(await failed(operate(world).verify()))).toEqual(["ledger"])
+  })
+
+  it("an open call that is not the journal's, on the last page alone, too", async () => {
+    for (const change of [
+      "part = part + 1",
+      "unknownAt = NULL",
+      "name = 'other'",
+      "submission = 2",
+    ]) {
+      const { world } = await lived()
+      const { tailSequence } = (await go(world.inspect())).report
+      corrupt(world, `UPDATE calls SET ${change}`)
+      const found = await failed(operate(world).verify({ after: tailSequence - 1 }))
+      expect(found).toMatchObject({
+        ledger: { detail: expect.stringMatching(/^an open call of submission/) as string },
+      })
+    }
+  })
+
+  it("a second settlement of one that the ledger does not have", async () => {
+    const { world } = await lived()
+    const at = sequenceOf(world, "kind = 'Progress' AND submission = 2")
+    corrupt(
+      world,
+      `UPDATE journal SET kind = 'Settled', name = NULL WHERE sequence = ${at}`,
+      "DELETE FROM submissions WHERE sequence = 2",
+    )
+    const { oneSettlement } = await failed(operate(world).verify())
+    expect(oneSettlement).toMatchObject({
+      places: 1,
+      detail: expect.stringMatching(/an earlier settlement stands on this page$/) as string,
+    })
+  })
+
+  it("an input applied out of order behind a run longer than what is in reach", () => {
+    const row = (sequence: number) => ({ sequence, notBefore: null }) as LedgerRow
+    const page = (earlier: ReadonlyArray<Partial<EarlierRecord>>) =>
+      ({
+        after: 500,
+        earlier,
+        records: [{ sequence: 501, kind: "InputApplied", submission: 2, recordedAt: 9 }],
+        rows: new Map([[2, row(2)]]),
+      }) as unknown as VerifyPage
+    const step = { sequence: 400, kind: "StepCompleted", submission: 3, recordedAt: 8 }
+    expect(fifo(page([{ ...step, open: 3 }]))).toMatchObject({
+      places: ["record 501 (InputApplied): submission 3 was applied before 2"],
+    })
+    expect(fifo(page([{ ...step, open: 1 }]))).toMatchObject({ places: [] })
+    expect(fifo(page([{ ...step, open: null }]))).toMatchObject({ _tag: "Skipped" })
+    expect(fifo(page([{ ...step, sequence: 1, open: null }]))).toMatchObject({ places: [] })
   })
 
   it("inputs that were applied in another order, also over the edge of a page", async () => {
