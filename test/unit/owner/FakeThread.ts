@@ -26,7 +26,16 @@ import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
 
 export type Recovery = "repair" | "fail" | "hang" | "unreadable"
 export type Forgetting = "answer" | "hang" | "fail"
-export type Turn = "settle" | "hang" | "fail" | "unchanged" | "run" | "binding" | "unreadable"
+export type Turn =
+  | "suspend"
+  | "park"
+  | "settle"
+  | "hang"
+  | "fail"
+  | "unchanged"
+  | "run"
+  | "binding"
+  | "unreadable"
 
 /** A command as it reached the thread. */
 export interface Command {
@@ -70,6 +79,8 @@ export class FakeThread {
   paused = false
   /** Told instead of what is queued. */
   replaces: LaneReport | undefined
+  /** Waits for somebody outside: its head has no time of its own. */
+  waits: "suspended" | "unknown" | undefined
   turns = 0
   visits = 0
   recoveries = 0
@@ -79,6 +90,7 @@ export class FakeThread {
   readonly commands: Array<Command> = []
   suspects: Array<boolean> = []
   onTurn: (thread: FakeThread) => void = () => undefined
+  onRecover: (thread: FakeThread) => void = () => undefined
   readonly #queue: Array<Held> = []
   readonly #keys = new Map<string, Receipt>()
   #revision = 0
@@ -101,7 +113,8 @@ export class FakeThread {
 
   report(): LaneReport {
     if (this.replaces !== undefined) return this.replaces
-    const head = this.#queue[0]
+    const first = this.#queue[0]
+    const head = this.waits === "unknown" ? this.#queue[1] : first
     const running = head !== undefined && this.#running
     return {
       threadId: this.threadId,
@@ -109,25 +122,39 @@ export class FakeThread {
       ...(this.fence === undefined ? {} : { fence: this.fence }),
       revision: this.#revision,
       nonterminal: this.#queue.length,
-      parked: 0,
+      parked: this.waits === "unknown" ? 1 : 0,
       ...(head === undefined
         ? {}
         : {
             head: {
               submissionId: head.receipt.submissionId,
               sequence: head.receipt.sequence,
-              state: running || this.lost ? ("running" as const) : ("ready" as const),
+              state:
+                this.waits === "suspended"
+                  ? "suspended"
+                  : running || this.lost
+                    ? ("running" as const)
+                    : ("ready" as const),
               agent: head.agent,
               attempted: running,
             },
           }),
-      ...(head === undefined || this.lost ? {} : { dueAt: 0 }),
+      ...(head === undefined || this.lost || this.waits === "suspended" ? {} : { dueAt: 0 }),
       ...(head !== undefined && this.lost ? { recoverAt: 0 } : {}),
       paused: this.paused,
       tailSequence: this.#revision,
       agentsDigest: "agents",
       codeVersion: "v1",
-      waits: [],
+      waits:
+        this.waits === undefined || first === undefined
+          ? []
+          : [
+              {
+                submissionId: first.receipt.submissionId,
+                blocker: this.waits === "unknown" ? "unknown" : "approval",
+                sinceAt: 0,
+              },
+            ],
     }
   }
 
@@ -219,6 +246,11 @@ export class FakeThread {
     const { submissionId } = head.receipt
     if (this.lost) return [{ _tag: "NeedsRecovery", submissionId }]
     switch (this.turn) {
+      case "suspend":
+      case "park":
+        this.waits = this.turn === "park" ? "unknown" : "suspended"
+        this.#revision += 1
+        return [{ _tag: this.turn === "park" ? "Unknown" : "Suspended", submissionId }]
       case "unchanged":
         return []
       case "binding":
@@ -291,7 +323,11 @@ export class FakeThread {
           }),
         ),
       resolveUnknown: (payload) =>
-        answer("resolveUnknown", payload, () => ({ state: "ready" as const, undecided: 0 })),
+        answer("resolveUnknown", payload, () => {
+          this.waits = undefined
+          this.#revision += 1
+          return { state: "ready" as const, undecided: 0 }
+        }),
       retry: (payload) => answer("retry", payload, () => ({ state: "ready" as const, dueAt: 0 })),
       pause: (payload) => answer("pause", payload, () => this.#pause(true)),
       resume: (payload) => answer("resume", payload, () => this.#pause(false)),
@@ -324,6 +360,7 @@ export class FakeThread {
         alive(
           Effect.suspend((): Effect.Effect<Reply<ReadonlyArray<RecoveryReport>>, Unavailable> => {
             this.recoveries += 1
+            this.onRecover(this)
             if (this.recovery === "hang") return Effect.never
             if (this.recovery === "fail") return Effect.fail(gone)
             if (this.recovery === "unreadable") return this.#unreadable()

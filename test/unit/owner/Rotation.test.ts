@@ -4,6 +4,7 @@ import { needOf, ticketMillis, ticketOf, toTicket } from "../../../owner-object/
 import {
   condemnedBy,
   generation,
+  headOf,
   laneOf,
   limits,
   now,
@@ -48,6 +49,77 @@ describe("what a lane needs", () => {
 
   it("is recovery before anything the report says besides", () => {
     expect(need(laneOf({ report: running({ recoverAt: 0 }) }))).toEqual({ work: "recover", at: 0 })
+  })
+
+  it("is recovery at its time, and until then no turn of that head", () => {
+    for (const report of [
+      running({ recoverAt: now + 9 }),
+      ready({ recoverAt: now + 9 }),
+      reportOf({ nonterminal: 1, head: headOf("suspended"), recoverAt: now + 9 }),
+    ]) {
+      expect(need(laneOf({ report }))).toEqual({ work: "recover", at: now + 9 })
+    }
+  })
+
+  it("is nothing for a head that waits outside, and a turn at the time of its timer", () => {
+    const report = reportOf({ nonterminal: 1, head: headOf("suspended") })
+    expect(need(laneOf({ report }))).toBeUndefined()
+    expect(need(laneOf({ report: { ...report, dueAt: now + 9 } }))).toEqual({
+      work: "dispatch",
+      at: now + 9,
+    })
+  })
+
+  it("is the recovery of a faulted thread at its retry, whatever else it needs", () => {
+    const marks = { faultRetryAt: now + 5 }
+    for (const lane of [
+      laneOf({ marks, report: ready() }),
+      laneOf({ marks, report: running({ recoverAt: 0 }), mustVisit: true }),
+      laneOf({ marks, report: ready(), enrolled: generation(1) }),
+    ]) {
+      expect(need(lane)).toEqual({ work: "recover", at: now + 5 })
+      expect(need(lane, now + 1)).toEqual({ work: "recover", at: now + 5 })
+    }
+  })
+
+  it("is a time exactly when something is owed, whatever a lane holds", () => {
+    const some = <A>(value: A) => [undefined, value] as const
+    const condemned = condemnedBy({ retryAt: now + 1 })
+    let owing = 0
+    for (const enrolled of some(generation(1)))
+      for (const mustVisit of [false, true])
+        for (const faultRetryAt of some(now + 2))
+          for (const mark of some(condemned))
+            for (const paused of [false, true])
+              for (const recoverAt of some(now + 3))
+                for (const dueAt of some(now + 4))
+                  for (const upkeepAt of some(now + 5))
+                    for (const stalledUntilAt of some(now + 6)) {
+                      const times = {
+                        ...(recoverAt === undefined ? {} : { recoverAt }),
+                        ...(dueAt === undefined ? {} : { dueAt }),
+                        ...(upkeepAt === undefined ? {} : { upkeepAt }),
+                      }
+                      const head = headOf("suspended")
+                      const lane = laneOf({
+                        report: reportOf({ nonterminal: 1, head, paused, ...times }),
+                        enrolled,
+                        mustVisit,
+                        marks: {
+                          ...(faultRetryAt === undefined ? {} : { faultRetryAt }),
+                          ...(mark === undefined ? {} : { condemned: mark }),
+                          ...(stalledUntilAt === undefined ? {} : { stalledUntilAt }),
+                        },
+                      })
+                      const runs = !paused && (dueAt ?? upkeepAt) !== undefined
+                      const owes =
+                        runs ||
+                        mustVisit ||
+                        [enrolled, faultRetryAt, mark, recoverAt].some((one) => one !== undefined)
+                      owing += Number(owes)
+                      expect(need(lane) !== undefined).toBe(owes)
+                    }
+    expect(owing).toBeGreaterThan(400)
   })
 
   it("is a look at a running head after its watch, not now", () => {

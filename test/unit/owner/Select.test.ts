@@ -89,6 +89,14 @@ describe("selection", () => {
     expect([...picked()].sort()).toEqual(["d1", "r1", "v1"])
   })
 
+  it("gives the retries of faulted lanes at most half of the slots of recovery", () => {
+    begin({ recoverySlots: 4 })
+    for (let index = 0; index < 10; index++)
+      add(`faulted-${index}`, { marks: { faultRetryAt: now } })
+    for (const name of ["lost-1", "lost-2"]) add(name, { report: running({ recoverAt: 0 }) })
+    expect(picked()).toEqual(["faulted-0", "faulted-1", "lost-1", "lost-2"])
+  })
+
   it("gives two calls to forget at a time, one of them to a thread that does not answer", () => {
     const marks = { condemned: condemnedBy() }
     for (const name of ["s1", "s2"]) add(name, { marks: { ...marks, failures: 1 } })

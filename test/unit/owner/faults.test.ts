@@ -1,10 +1,11 @@
 /** A thread that cannot be recovered: a fault of its own, shown, retried, and gone when it heals. */
 import { Effect, Option } from "effect"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { ThreadId } from "../../../contracts/Identifiers.ts"
 import type { RecoveryFault } from "../../../contracts/Recovery.ts"
+import { bindingLogDue } from "../../../owner-object/Answer.ts"
 import { failureOf, nextFault } from "../../../owner-object/RecoveryFaults.ts"
-import { limits, now, threadId } from "./lanes.ts"
+import { limits, now, submissionId, threadId } from "./lanes.ts"
 import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
 const run = Effect.runPromise
@@ -178,6 +179,210 @@ describe("a thread that cannot be recovered", () => {
     expect(await statusOf(world, "broken")).toMatchObject({
       failure: { tag: "ThreadUnreadable", operation: "processHead", phase: "history" },
     })
+  })
+})
+
+/** The lines that an operator is shown while something is done. */
+const logged = async (act: () => Promise<void>): Promise<ReadonlyArray<string>> => {
+  const lines: Array<string> = []
+  const spies = (["log", "error", "warn"] as const).map((method) =>
+    vi
+      .spyOn(console, method)
+      .mockImplementation(
+        (...parts) =>
+          void lines.push(
+            parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" "),
+          ),
+      ),
+  )
+  try {
+    await act()
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+  return lines
+}
+
+const broken = async (world: World, recovery: "fail" | "unreadable" | "hang" = "unreadable") => {
+  const thread = world.thread("broken")
+  thread.lost = true
+  thread.recovery = recovery
+  await run(world.submit("broken", "secret-key"))
+  return thread
+}
+
+const faulted = (world: World) => String(world.lane("broken")?.["marks"]).includes("faultRetryAt")
+
+describe("an outage of one thread", () => {
+  it("is one Error line, that tells nothing of the application, however often it is tried", async () => {
+    const lines = await logged(async () => {
+      const world = makeOwnerWorld({ limits: { faultRetryMillis: 2, faultRetryMaxMillis: 2 } })
+      const thread = await broken(world)
+      await world.alarmsUntil("it failed four times", () => thread.recoveries >= 4)
+      thread.recovery = "repair"
+      await world.quiet()
+      expect(thread.settled).toEqual([1])
+    })
+    const errors = lines.filter((line) => line.includes("ERROR"))
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).toContain("cannot be recovered")
+    expect(errors[0]).toContain('"threadId":"broken"')
+    expect(lines.join()).not.toContain("secret-key")
+  })
+
+  it("gives known keys their first receipt, and settles all its inputs in order once it heals", async () => {
+    const world = makeOwnerWorld({ limits: { faultRetryMillis: 2, faultRetryMaxMillis: 2 } })
+    const thread = await broken(world)
+    await world.alarmsUntil("it is faulted", () => faulted(world))
+    await run(world.submit("broken", "second"))
+    const again = await run(world.submit("broken", "secret-key"))
+    expect(again).toMatchObject({ sequence: 1, duplicate: true })
+    await run(world.submit("broken", "third"))
+    expect(thread.turns).toBe(0)
+    thread.recovery = "repair"
+    await world.quiet()
+    expect(thread.settled).toEqual([1, 2, 3])
+  })
+
+  it("is not looked at before its retry, whatever the owner does for others", async () => {
+    const world = makeOwnerWorld({ limits: { faultRetryMillis: 60_000 } })
+    const thread = await broken(world)
+    await world.alarmsUntil("it is faulted", () => faulted(world))
+    for (let index = 0; index < 10; index++) await run(world.submit(`other-${index}`))
+    await world.alarmsUntil(
+      "the others settled",
+      () => world.thread("other-9").settled.length === 1,
+    )
+    await world.until("the pass ended", () => !world.isDelivering())
+    expect([thread.recoveries, thread.turns, thread.visits]).toEqual([1, 0, 0])
+  })
+
+  it("has the alarm at its retry when nothing else is owed, the earliest of two", async () => {
+    const world = makeOwnerWorld({ limits: { faultRetryMillis: 60_000 } })
+    await broken(world)
+    await world.alarmsUntil("it is faulted", () => faulted(world))
+    const other = world.thread("other")
+    other.turn = "unreadable"
+    await run(world.submit("other"))
+    await world.alarmsUntil("the other is, too", () =>
+      String(world.lane("other")?.["marks"]).includes("faultRetryAt"),
+    )
+    await world.until("the pass ended", () => !world.isDelivering())
+    const retries = await Promise.all(["broken", "other"].map((name) => statusOf(world, name)))
+    const times = retries.map((fault) => fault?.retryAt ?? 0)
+    expect(world.storage.alarmAt()).toBe(Math.min(...times))
+  })
+
+  it("does not keep fresh input of another thread waiting while its recovery hangs", async () => {
+    const world = makeOwnerWorld({ limits: { recoverMillis: 60_000 } })
+    const thread = await broken(world, "hang")
+    void world.alarmsUntil("never", () => thread.recovery === "repair").catch(() => undefined)
+    await world.until("its recovery hangs", () => thread.recoveries === 1)
+    await run(world.submit("fresh"))
+    await world.until("the fresh one settled", () => world.thread("fresh").settled.length === 1)
+    expect(faulted(world)).toBe(false)
+    thread.recovery = "repair"
+  })
+})
+
+describe("a recovery that is cut short", () => {
+  it.each([
+    ["before", 1],
+    ["after", 2],
+  ] as const)(
+    "%s its fault is recorded has failed %i times with the next failure",
+    async (side, attempts) => {
+      const world = makeOwnerWorld({ limits: { faultRetryMillis: 8, faultRetryMaxMillis: 60_000 } })
+      let dead = false
+      world.setFailpoints({
+        reach: (point) =>
+          Effect.suspend(() => {
+            if (dead || point !== `fault:${side}`) return Effect.void
+            dead = true
+            world.crash()
+            return Effect.never
+          }),
+      })
+      const thread = await broken(world)
+      const alarms = (async () => {
+        while (thread.recoveries < 2) {
+          void world.deliver().catch(() => undefined)
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      })()
+      await alarms
+      await world.until("the second failure is recorded", () => faulted(world))
+      await world.until("with its number", () => {
+        const [row] = world.storage.sql.all("SELECT attempts FROM recovery_faults")
+        return row?.["attempts"] === attempts
+      })
+      const fault = await statusOf(world, "broken")
+      expect(fault?.attempts).toBe(attempts)
+      expect((fault?.retryAt ?? 0) - (fault?.lastFailedAt ?? 0)).toBe(8 * attempts)
+    },
+  )
+
+  it("by the end of its pass is no fault; its lane is looked at before it is believed", async () => {
+    const world = makeOwnerWorld({
+      limits: { passYieldMillis: 20, letGoMillis: 2, recoverMillis: 60_000 },
+    })
+    const thread = await broken(world, "hang")
+    await world.alarmsUntil("its pass was given up", () => {
+      const [row] = world.storage.sql.all("SELECT last_pass FROM maintenance")
+      return String(row?.["last_pass"]).includes("yield")
+    })
+    expect(await statusOf(world, "broken")).toBeUndefined()
+    thread.recovery = "repair"
+    await world.quiet()
+    expect(thread.visits).toBeGreaterThan(0)
+    expect(thread.settled).toEqual([1])
+  })
+
+  it("with its owner goes to the back: the next wave begins with who has not had its turn", async () => {
+    const world = makeOwnerWorld({ limits: { recoverySlots: 1 } })
+    const order: Array<string> = []
+    const names = ["a", "b", "c"]
+    let dead = false
+    for (const name of names) {
+      const thread = world.thread(name)
+      thread.lost = true
+      thread.onRecover = () => {
+        order.push(name)
+        if (name !== "b" || dead) return
+        dead = true
+        world.crash()
+      }
+    }
+    for (const name of names) await run(world.submit(name))
+    await world.quiet()
+    expect(order.slice(0, 3)).toEqual(["a", "b", "c"])
+    for (const name of names) expect(world.thread(name).settled).toEqual([1])
+  })
+})
+
+describe("a missing agent", () => {
+  it("is one Error line, and the next one after a quarter of an hour", async () => {
+    const lines = await logged(async () => {
+      const world = makeOwnerWorld({ limits: { bindingWaitMillis: 2, bindingWaitMaxMillis: 2 } })
+      const thread = world.thread("a")
+      thread.turn = "binding"
+      await run(world.submit("a"))
+      await world.alarmsUntil("it was looked for five times", () => thread.turns >= 5)
+      thread.turn = "settle"
+      await world.quiet()
+    })
+    expect(lines.filter((line) => line.includes("ERROR"))).toHaveLength(1)
+    const known = {
+      submissionId,
+      attempts: 3,
+      notBefore: now,
+      reportedAt: now,
+      agentsDigest: "agents",
+    }
+    const quarter = 15 * 60_000
+    expect(bindingLogDue(undefined, now, limits)).toBe(true)
+    expect(bindingLogDue(known, now + quarter - 1, limits)).toBe(false)
+    expect(bindingLogDue(known, now + quarter, limits)).toBe(true)
   })
 })
 
