@@ -220,6 +220,24 @@ describe("a lost submission", () => {
   })
 })
 
+const hostile: unknown = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error("looked at")
+    },
+    ownKeys: () => {
+      throw new Error("listed")
+    },
+    getPrototypeOf: () => {
+      throw new Error("asked what it is")
+    },
+  },
+)
+
+const circular = new Error("disk")
+circular.cause = circular
+
 describe("storage that fails", () => {
   const uses = ["transaction", "commit"] as const
   it.each(uses)(
@@ -247,6 +265,33 @@ describe("storage that fails", () => {
       }
     },
   )
+
+  it.each([
+    ["an object without a prototype", Object.create(null)],
+    ["what throws when it is looked at", hostile],
+    ["nothing", undefined],
+    ["a symbol", Symbol("disk")],
+    ["an error that contains itself", circular],
+  ])("with %s is told as such, and leaves an alarm", async (_, thrown: unknown) => {
+    let failing = false
+    const world = makeOwnerWorld({
+      limits: { alarmFallbackMillis: 1 },
+      storageFault: (use) => {
+        if (failing && use === "commit") throw thrown
+      },
+    })
+    await run(world.submit("a", "k"))
+    failing = true
+    expect(await run(Effect.flip(world.submit("a", "l")))).toMatchObject({
+      _tag: "StorageUnavailable",
+    })
+    world.storage.alarm.delete()
+    await world.runtime().alarm()
+    expect(world.storage.alarmAt()).not.toBeNull()
+    failing = false
+    await world.quiet()
+    expect(world.thread("a").settled).toEqual([1])
+  })
 
   it("at the start for ten times answers each event alone and heals", async () => {
     let failures = 0

@@ -258,6 +258,16 @@ describe("a condemned thread", () => {
     expect(world.lane("a")).toBeUndefined()
   })
 
+  it("is forgotten although its caller has left", async () => {
+    const { world, thread } = await withWork({ limits: { forgetWaitMillis: 60_000 } })
+    const asking = Effect.runFork(forget(world, "a", { abort: true }))
+    await world.until("it is condemned", () => world.lane("a")?.["work"] === "forget")
+    await go(Fiber.interrupt(asking))
+    await world.quiet()
+    expect(thread.forgottenAt).toBeDefined()
+    expect(world.lane("a")).toBeUndefined()
+  })
+
   it.each(["hang", "fail"] as const)(
     "whose object does not answer (%s) holds nobody up, and is forgotten once it does",
     async (forgetting) => {
