@@ -12,7 +12,7 @@ import { type LastRecorded, leave, recallLast, type Running, takeName } from "./
 import { jsonCoder } from "./JsonCoder.ts"
 import { asEffect, effectOf, misuse } from "./Misuse.ts"
 import { callKeyOf } from "./OpenCalls.ts"
-import { textOf } from "./StoredValue.ts"
+import { textOf, whyUnstorable } from "./StoredValue.ts"
 import type { AnyTool, ToolCall } from "./Tool.ts"
 import { type Outcome, type Plan, start, waitOpen } from "./ToolTry.ts"
 
@@ -30,9 +30,7 @@ const requestOf = ({ thread }: Running, { options }: ToolUse): Read<string | und
   const { request } = options
   if (request === undefined) return Result.succeed(undefined)
   const text = textOf(request, { limits: thread.limits, size: "recordBytes" })
-  return Result.mapError(text, (why) =>
-    why._tag === "TooLarge" ? `its request exceeds ${why.maxBytes} bytes` : why.reason,
-  )
+  return Result.mapError(text, (why) => `its request ${whyUnstorable(why)}`)
 }
 
 const callOf = ({ live }: Running, name: string, request: string | undefined): ToolCall => ({

@@ -5,8 +5,8 @@
  *   body sends leaves the object before that write is durable (the platform's output gate).
  * - T2 Of an ordinary call only a result and a declared failure are outcomes. Whatever else ends its body leaves
  *   the call open and raises nothing: its branch waits, and when nothing else runs the attempt ends.
- * - T3 What a body came to is recorded even if its branch was interrupted meanwhile, and an ordinary call's
- *   however much its run has recorded.
+ * - T3 What a body has come to is recorded even if its branch is interrupted meanwhile, and an ordinary call's
+ *   outcome however much its run has recorded.
  * - T4 The attempt's own end comes late rather than in the middle of an ordinary call: past its yield time none
  *   is begun, and those under way are waited for.
  */
@@ -164,23 +164,16 @@ const over = ({ live }: Running, plan: Plan): void => {
   endBody(live)
 }
 
-/** Whether a body that was told to end did so on its own account all the same. */
-const isOwnEnd = (exit: Exit.Exit<unknown, unknown> | undefined): exit is typeof exit & {} =>
-  exit !== undefined && (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause))
-
-/** Runs the body within its time, counted while it runs. Its own end counts, however late it was told. // T3 */
+/** Runs the body within its time, counted while it runs. */
 const once = (running: Running, plan: Plan, restore: Restore): Effect.Effect<BodyEnd> =>
   Effect.suspend(() => {
-    let own: Exit.Exit<unknown, unknown> | undefined
-    const body = Effect.onExit(plan.body, (exit) => Effect.sync(() => void (own = exit)))
     begun(running, plan)
-    return Effect.exit(restore(Effect.timeoutOption(body, plan.timeoutMillis))).pipe(
-      Effect.map((exit): BodyEnd => {
-        if (isOwnEnd(own)) return { _tag: "Ended", exit: own }
-        return Exit.isSuccess(exit) && Option.isNone(exit.value)
+    return Effect.exit(restore(Effect.timeoutOption(plan.body, plan.timeoutMillis))).pipe(
+      Effect.map((exit): BodyEnd =>
+        Exit.isSuccess(exit) && Option.isNone(exit.value)
           ? { _tag: "TimedOut" }
-          : { _tag: "Ended", exit }
-      }),
+          : { _tag: "Ended", exit: Exit.map(exit, Option.getOrUndefined) },
+      ),
       Effect.ensuring(Effect.sync(() => over(running, plan))),
     )
   })
