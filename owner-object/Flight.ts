@@ -191,6 +191,9 @@ const tell = (owner: Owner, before: Lane, after: Lane | undefined) =>
     }
   })
 
+const tellForgotten = ({ threadId }: Lane) =>
+  Effect.annotateLogs(Effect.logInfo("a thread is forgotten"), { threadId })
+
 interface Ending {
   readonly failpoint: OwnerFailpoint
   /** Gives the lane as it was written, if there is still one. */
@@ -276,5 +279,6 @@ export const fly = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =
   Effect.gen(function* () {
     const ending = yield* call(owner, life, pass, pick)
     const after = yield* inBlock(owner, life, ending.failpoint, ending.commit)
-    if (pick.kind !== "visit" && pick.kind !== "forget") yield* tell(owner, pick.lane, after)
+    if (pick.kind === "recover" || pick.kind === "dispatch") yield* tell(owner, pick.lane, after)
+    if (pick.kind === "forget" && after === undefined) yield* tellForgotten(pick.lane)
   })

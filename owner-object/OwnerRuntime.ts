@@ -19,7 +19,7 @@ import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireClient } from "../contracts/transport/WireClient.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
-import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { type ObjectHost, underHost } from "../platform/ObjectHost.ts"
 import { deliverAlarm } from "./Alarm.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { handlersLayer } from "./Handlers.ts"
@@ -62,7 +62,8 @@ const registryClient = (host: ObjectHost, target: WireTarget) =>
 export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): OwnerRuntime => {
   const { limits } = options
   const context = Context.make(CurrentLimits, limits)
-  const run = Effect.runPromiseWith(context)
+  const runPromise = Effect.runPromiseWith(context)
+  const run = <A, E>(effect: Effect.Effect<A, E>) => runPromise(underHost(host, effect))
   const background: Owner["background"] = (effect) =>
     host.waitUntil(
       run(Effect.catchCause(effect, (cause) => Effect.logDebug("background work failed", cause))),
@@ -98,7 +99,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
   let built: { readonly owner: Owner; readonly server: WireServer } | undefined
   const ready = () => {
     // The scope is the object's: it ends with it.
-    built ??= Effect.runSyncWith(context)(Scope.provide(build, Scope.makeUnsafe()))
+    built ??= Effect.runSyncWith(context)(underHost(host, Scope.provide(build, Scope.makeUnsafe())))
     return built
   }
 

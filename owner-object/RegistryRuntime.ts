@@ -15,7 +15,7 @@ import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
-import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { type ObjectHost, underHost } from "../platform/ObjectHost.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import * as RegistryTable from "./RegistryTable.ts"
 
@@ -63,7 +63,7 @@ export const makeRegistryRuntime = (
   const ready = (): WireServer => {
     // The scope is the object's: it ends with it.
     server ??= Effect.runSyncWith(Context.make(CurrentLimits, limits))(
-      Scope.provide(build, Scope.makeUnsafe()),
+      underHost(host, Scope.provide(build, Scope.makeUnsafe())),
     )
     return server
   }

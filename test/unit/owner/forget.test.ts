@@ -2,7 +2,7 @@
 import { Effect, Exit, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
-import { ThreadId } from "../../../contracts/Identifiers.ts"
+import { type Generation, ThreadId } from "../../../contracts/Identifiers.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
 import { askedAgain } from "../../../owner-object/Forget.ts"
 import { condemnedBy, limits, now } from "./lanes.ts"
@@ -26,6 +26,9 @@ const answered = async (world: World, name: string, said: Record<string, unknown
 
 /** Any block takes the mutations in that have ended. */
 const finished = (world: World) => go(world.client.wake(address("unknown")))
+
+const year2100 = 4_102_444_800_000
+const farFence = `${String(year2100).padStart(15, "0")}-0000000007` as Generation
 
 const forgotten = Exit.succeed({ _tag: "Forgotten", forgottenAt: 7 })
 const condemned = Exit.succeed({ _tag: "Condemned" })
@@ -109,6 +112,16 @@ describe("a thread that owes work", () => {
     await world.quiet()
     expect(thread.settled).toEqual([1])
     expect(await go(world.submit("a"))).toMatchObject({ sequence: 2 })
+  })
+
+  it("that its owner has lost refuses all the same, and is known from then on", async () => {
+    const { world, thread } = await withWork({ limits: { bindingWaitMillis: 5 } })
+    world.storage.sql.run("DELETE FROM lanes")
+    const exit = await answered(world, "a")
+    expect(exit).toMatchObject({ cause: { reasons: [{ error: { _tag: "WorkOwed" } }] } })
+    thread.turn = "settle"
+    await world.quiet()
+    expect(thread.settled).toEqual([1])
   })
 
   it("that refused is fenced against what was sent for it", async () => {
@@ -237,6 +250,14 @@ describe("a condemned thread", () => {
     expect(await answered(world, "a")).toEqual(forgotten)
     expect(commands(world, "a").map(({ payload }) => payload["abort"])).toEqual([false, true])
     expect(thread.queued).toBe(0)
+  })
+
+  it("that a newer fence refuses is called once more under a newer generation", async () => {
+    const { world, thread } = await withWork()
+    thread.fence = farFence
+    expect(await answered(world, "a", { abort: true })).toEqual(forgotten)
+    const generations = commands(world, "a").map(({ payload }) => payload.generation)
+    expect(generations.map((generation) => generation > farFence)).toEqual([false, true])
   })
 
   it("waits for a mutation that is under way", async () => {
