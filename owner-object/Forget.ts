@@ -22,7 +22,7 @@ import type { Caller } from "./Command.ts"
 import { removeForgotten, tellForgetEnd } from "./Forgotten.ts"
 import { type Condemned, type Lane, withoutCondemned } from "./Lane.ts"
 import type { ForgetEnd, Life } from "./Life.ts"
-import type { ThreadAnswer } from "./Mutation.ts"
+import { overloaded, type ThreadAnswer } from "./Mutation.ts"
 import { inBlock } from "./Owner.ts"
 import type { Picked } from "./Select.ts"
 
@@ -66,9 +66,11 @@ const unregister = (life: Life, threadId: ThreadId, tell: (end: ForgetEnd) => vo
   if (waiters?.size === 0) life.forgetWaiters.delete(threadId)
 }
 
-/** Condemns, then waits a moment for the end. */
+/** Condemns, then waits a moment for the end. Who waits holds a timer, like any mutation under way. */
 export const forgetThread = ({ life, owner, principal }: Caller, payload: ForgetPayload) =>
   Effect.suspend(() => {
+    if (life.mutations >= owner.limits.mutationsPerOwner) return Effect.fail(overloaded)
+    life.mutations += 1
     const ended = Deferred.makeUnsafe<ForgetReply, WorkOwed>()
     const tell = (end: ForgetEnd): void => void Deferred.doneUnsafe(ended, end)
     return Effect.gen(function* () {
@@ -84,7 +86,12 @@ export const forgetThread = ({ life, owner, principal }: Caller, payload: Forget
       )
       return Option.getOrElse(end, (): ForgetReply => ({ _tag: "Condemned" }))
     }).pipe(
-      Effect.ensuring(Effect.sync(() => unregister(life, payload.threadId, tell))),
+      Effect.ensuring(
+        Effect.sync(() => {
+          life.mutations -= 1
+          unregister(life, payload.threadId, tell)
+        }),
+      ),
       Effect.annotateLogs({ threadId: payload.threadId }),
     )
   })

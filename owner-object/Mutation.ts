@@ -44,7 +44,7 @@ export interface MutationOptions<A, E, EC> extends Enrolling {
   readonly call: (generation: Generation, now: number) => Effect.Effect<ThreadAnswer<A, E>, EC>
 }
 
-const overloaded = new Unavailable({
+export const overloaded = new Unavailable({
   retryable: true,
   overloaded: true,
   reason: "too many mutations are under way",

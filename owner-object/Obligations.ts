@@ -72,7 +72,12 @@ const heldBy = (lane: Lane, { fault, now }: Facts): Owed | undefined => {
 /** What the head waits for itself, as far as no wait of its own is told. // O2 */
 const headWaits = (lane: Lane, { agedAfterMillis, now }: Facts): ReadonlyArray<Owed> => {
   const { report } = lane
-  if (report?.head === undefined) return []
+  if (report === undefined) return []
+  if (report.head === undefined) {
+    // Deferred work alone: it has no head before its time.
+    const timed = report.nonterminal > report.parked && report.dueAt !== undefined
+    return timed ? [{ blocker: "timer", sinceAt: Math.min(report.dueAt, now) }] : []
+  }
   const { acceptedAt = now, state, submissionId } = report.head
   const owed = { ...headOf(lane), sinceAt: acceptedAt }
   switch (state) {

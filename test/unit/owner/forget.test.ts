@@ -279,6 +279,23 @@ describe("a condemned thread", () => {
     expect(world.lane("a")).toBeUndefined()
   })
 
+  it("is not waited for by more callers than there may be mutations under way", async () => {
+    const { world, thread } = await withWork({
+      limits: { mutationsPerOwner: 2, forgetWaitMillis: 60_000 },
+    })
+    thread.forgetting = "hang"
+    const waiting = [1, 2].map(() => Effect.runFork(forget(world, "a", { abort: true })))
+    await world.until("it is condemned", () => world.lane("a")?.["work"] === "forget")
+    expect(await go(Effect.flip(forget(world, "a")))).toMatchObject({
+      _tag: "Unavailable",
+      overloaded: true,
+    })
+    thread.forgetting = "answer"
+    await world.quiet()
+    for (const fiber of waiting) expect(await go(Fiber.await(fiber))).toEqual(forgotten)
+    expect(await answered(world, "a")).toEqual(forgotten)
+  })
+
   it("is forgotten although its caller has left", async () => {
     const { world, thread } = await withWork({ limits: { forgetWaitMillis: 60_000 } })
     const asking = Effect.runFork(forget(world, "a", { abort: true }))

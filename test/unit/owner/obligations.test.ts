@@ -181,6 +181,12 @@ describe("what is owed", () => {
     ])
   })
 
+  it("tells work that is deferred as waiting for its time", () => {
+    const deferred = (dueAt: number) => owed({ report: reportOf({ nonterminal: 1, dueAt }) })
+    expect(deferred(now + second)).toMatchObject([{ blocker: "timer", ageMillis: 0 }])
+    expect(deferred(now - second)).toMatchObject([{ blocker: "timer", ageMillis: second }])
+  })
+
   it("tells an outbox that is not delivered, also of a thread without open work", () => {
     expect(owed({ report: reportOf({ outboxAt: now - 2 * second }) })).toMatchObject([
       { blocker: "outbox", sinceAt: now - 2 * second, nonterminal: 0 },
