@@ -2,6 +2,7 @@
  * The agents of the loom, one for each way a run can go. How often a body started, and which gates
  * are open, is kept in this module's memory: it is known across the deaths of objects.
  */
+import { env } from "cloudflare:workers"
 import { Effect, Option, Schema } from "effect"
 import { Agent } from "../../heddle.ts"
 import { countIn } from "./loom-control.ts"
@@ -122,8 +123,58 @@ const guest = Agent.make("guest", { input: Schema.Json, output: Schema.Null }).h
   Effect.succeed(null),
 )
 
+/** How often the bank was asked to pay: `owner/thread call`. Only the bank counts. */
+export const payments = new Map<string, number>()
+
+const paymentOf = (call: Agent.ToolCall): string => `${call.ownerId}/${call.threadId} ${call.name}`
+
+/** The request leaves its object like any other: once what was written before it is on disk. */
+const paid = (call: Agent.ToolCall) =>
+  Effect.promise(() => env.LOOM_BANK.getByName("bank").pay(paymentOf(call)))
+
+/** A provider that can be asked whether it was paid. */
+const charge = Agent.tool("charge", {
+  execution: "ordinary",
+  result: Schema.String,
+  timeout: "100 millis",
+  reconcile: (call) =>
+    Effect.sync(() =>
+      payments.has(paymentOf(call))
+        ? ({ _tag: "Completed", result: "paid" } as const)
+        : ({ _tag: "NeverStarted" } as const),
+    ),
+})
+
+const pay = Agent.make("pay", { input: Schema.Json, output: Schema.String }).handler(
+  (_, run) => run.tool("charge", charge, paid),
+  { tools: [charge] },
+)
+
+/** A provider that never answers, and that nobody can ask. */
+const silent = Agent.tool("silent", {
+  execution: "ordinary",
+  result: Schema.String,
+  timeout: "20 millis",
+})
+
+const doubt = Agent.make("doubt", { input: Schema.Json, output: Schema.String }).handler(
+  (_, run) => run.tool("charge", silent, (call) => Effect.andThen(paid(call), Effect.never)),
+  { tools: [silent] },
+)
+
 /** The agents that every deployment of the loom has. */
-export const agents = [noop, weave, hang, fails, throws, dies, badOutput, bigStep] as const
+export const agents = [
+  noop,
+  weave,
+  hang,
+  fails,
+  throws,
+  dies,
+  badOutput,
+  bigStep,
+  pay,
+  doubt,
+] as const
 
 /** The agent that a deployment may lack. */
 export const agentsWithGuest = [...agents, guest] as const

@@ -9,7 +9,7 @@ import { DurableObject } from "cloudflare:workers"
 import { Effect, Layer } from "effect"
 import { Heddle, type Limits } from "../../heddle.ts"
 import type { WireExit, WireMessage, WireSink } from "../../contracts/transport/index.ts"
-import { agents, agentsWithGuest } from "./loom-agents.ts"
+import { agents, agentsWithGuest, payments } from "./loom-agents.ts"
 import {
   brokenServices,
   brokenStorage,
@@ -31,6 +31,7 @@ const quick: Partial<Limits> = {
   laneBackoffMillis: 2,
   laneBackoffMaxMillis: 20,
   transportBackoffMaxMillis: 20,
+  oldInstanceMillis: 30,
   lostBackoffMillis: 5,
   lostBackoffMaxMillis: 20,
   faultRetryMillis: 20,
@@ -128,6 +129,14 @@ export class LoomThread extends DurableObject<Cloudflare.Env> {
 
   call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
     return this.#inner.call(message, sink)
+  }
+}
+
+/** The world outside of the loom. */
+export class LoomBank extends DurableObject<Cloudflare.Env> {
+  pay(name: string): string {
+    countIn(payments, name)
+    return "paid"
   }
 }
 

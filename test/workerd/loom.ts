@@ -194,7 +194,7 @@ export type Loom = Effect.Success<ReturnType<typeof openLoom>>
 /** Every object dies, as in a crash of the machine. */
 export const killAll = Effect.promise(() => abortAllDurableObjects())
 
-const dropped = new Set(["attempts", "acceptedAt"])
+const dropped = new Set(["attempts", "acceptedAt", "recordId"])
 
 /** What happened in a thread, without what differs between equal runs: ids, times, attempts. */
 export const normalised = (records: ReadonlyArray<JournalRecord>): ReadonlyArray<string> => {

@@ -3,7 +3,7 @@ export { AlarmProbe } from "./alarm-probe.ts"
 export { EdgeApi, EdgeOwner, EdgeThread } from "./edge-probe.ts"
 import { loomScheduled } from "./loom-worker.ts"
 
-export { LoomApi, LoomOwner, LoomRegistry, LoomThread } from "./loom-worker.ts"
+export { LoomApi, LoomBank, LoomOwner, LoomRegistry, LoomThread } from "./loom-worker.ts"
 export { StorageProbe } from "./storage-probe.ts"
 export { TransportProbe } from "./transport-probe.ts"
 
