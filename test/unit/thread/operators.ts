@@ -2,7 +2,7 @@
 import type { Generation, RecordId, SubmissionId } from "../../../contracts/Identifiers.ts"
 import { go, type World } from "./harness.ts"
 
-interface Said {
+export interface Said {
   readonly author?: string
   readonly reason?: string
   readonly principal?: string
