@@ -2,7 +2,7 @@
  * Our own calls of the storage as effects: what it throws becomes a typed error, once, here.
  *
  * - Q1 The error names the operation and nothing of the database; the log has the rest.
- * - Q2 Of a forgotten thread nothing is read, also by who was let in before.
+ * - Q2 Of a forgotten thread nothing is read, written or reported, also by who was let in before.
  */
 import { Effect } from "effect"
 import { StorageUnavailable, ThreadForgotten, ThreadUnreadable } from "../contracts/Errors.ts"
@@ -57,16 +57,20 @@ export const looking = <A>(
   read: () => A,
 ): Effect.Effect<A, ReadFailure> => Effect.suspend(() => told(thread, operation, attempt(read)))
 
+/** What is read or written of a thread that still holds something. // Q2 */
+const present =
+  <A>(thread: Thread, work: () => A) =>
+  (): A => {
+    if (thread.forgottenAt !== undefined) throw new Forgotten(thread.forgottenAt)
+    return work()
+  }
+
 /** A read of what a thread holds. */
 export const reading = <A>(
   thread: Thread,
   operation: string,
   read: () => A,
-): Effect.Effect<A, ReadFailure> =>
-  looking(thread, operation, () => {
-    if (thread.forgottenAt !== undefined) throw new Forgotten(thread.forgottenAt) // Q2
-    return read()
-  })
+): Effect.Effect<A, ReadFailure> => looking(thread, operation, present(thread, read))
 
 /** A block between its failpoints. */
 export const durable = <A>(
@@ -75,6 +79,6 @@ export const durable = <A>(
   block: () => A,
 ): Effect.Effect<A, ReadFailure> =>
   Effect.flatMap(
-    bracket(thread.options.failpoints, point, () => attempt(block)),
+    bracket(thread.options.failpoints, point, () => attempt(present(thread, block))),
     (tried) => told(thread, point, tried),
   )

@@ -117,6 +117,44 @@ describe("a forgotten thread", () => {
     await expectForgotten(world, submissionId, forgottenAt)
   })
 
+  it("takes nothing from an incarnation that does not know", async () => {
+    const { world } = await kept()
+    world.crash({ holdAt: "admit:before" })
+    const late = go(world.admit("keeper", "late")).catch((error: unknown) => error)
+    await until(
+      "the admission is held",
+      () => world.reached,
+      (reached) => reached.includes("admit:before"),
+    )
+    world.crash()
+    await taken(operate(world).forget())
+    const dump = world.storage.dump()
+    world.release()
+    expect(await late).toMatchObject({ _tag: "ThreadForgotten" })
+    expect(world.storage.dump()).toBe(dump)
+  })
+
+  it("reports nothing to its owner by itself", async () => {
+    const { agent, open } = makeStubborn()
+    const world = makeWorld({ agents: [agent], holdAt: "report:before" })
+    await accepted(world.admit("stubborn", "a"))
+    expect(await tags(world.process({ attentionMillis: 2 }))).toEqual(["Running"])
+    open()
+    await until(
+      "the end of the attempt is about to be reported",
+      () => world.reached,
+      (reached) => reached.includes("report:before"),
+    )
+    await taken(operate(world).forget())
+    world.release()
+    await until(
+      "the attempt is over",
+      () => world.reached,
+      (reached) => reached.includes("report:after"),
+    )
+    expect(world.reports).toEqual([])
+  })
+
   it("keeps one row, and in it nothing of what the thread held", async () => {
     const { world } = await kept()
     await taken(operate(world).pause({ author: secret, reason: secret }))
