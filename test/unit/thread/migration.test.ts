@@ -1,0 +1,52 @@
+import { Effect, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import * as Agent from "../../../thread-actors/Agent.ts"
+import { latestVersion } from "../../../thread-actors/Tables.ts"
+import { accepted, drain, go, makeWorld, tags, type World } from "./harness.ts"
+import { operate, taken } from "./operators.ts"
+
+const io = { input: Schema.String, output: Schema.String }
+const echo = Agent.make("echo", io).handler((input) => Effect.succeed(input))
+
+/** Takes the tables back to those of the first release. */
+const takeBack = (world: World): void => {
+  for (const statement of [
+    "DROP TABLE calls",
+    "DROP TABLE parked",
+    "ALTER TABLE meta DROP COLUMN pause",
+    "ALTER TABLE meta DROP COLUMN pauseGeneration",
+    "ALTER TABLE meta DROP COLUMN forgottenAt",
+    "DELETE FROM schemaVersions WHERE version > 1",
+  ])
+    world.storage.sql.run(statement)
+  world.crash()
+}
+
+const versions = (world: World) =>
+  world.storage.sql
+    .all<{ version: number }>("SELECT version FROM schemaVersions ORDER BY version")
+    .map(({ version }) => version)
+
+describe("a thread of the first release", () => {
+  it("is brought to the present tables by its first call, and goes on where it was", async () => {
+    const world = makeWorld({ agents: [echo] })
+    const settled = await accepted(world.admit("echo", "a"))
+    await drain(world)
+    const waiting = await accepted(world.admit("echo", "b"))
+    takeBack(world)
+    expect(versions(world)).toEqual([1])
+    expect(await go(world.status(settled.submissionId))).toMatchObject({ state: "settled" })
+    expect(versions(world)).toEqual(Array.from({ length: latestVersion }, (_, index) => index + 1))
+    const operator = operate(world)
+    await taken(operator.pause())
+    expect(await tags(world.process())).toEqual(["Paused"])
+    await taken(operator.resume())
+    await drain(world)
+    expect(await go(world.status(waiting.submissionId))).toMatchObject({ state: "settled" })
+    const { checks } = await operator.verify()
+    expect(checks.filter(({ _tag }) => _tag !== "Passed")).toEqual([])
+    await taken(operator.forget())
+    world.crash()
+    await expect(operator.explain()).rejects.toMatchObject({ _tag: "ThreadForgotten" })
+  })
+})
