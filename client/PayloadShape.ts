@@ -12,8 +12,11 @@ import type { Limits } from "../contracts/Limits.ts"
 /** A body of 4 MiB cannot hold more: each takes a character and a comma. */
 const valuesMax = 2 * 1024 * 1024
 
-/** A payload is one object around the input, which has the limit for itself. */
-const envelopeNesting = 1
+/**
+ * A payload is at most two objects around what has the limit for itself: an input, or the result of a
+ * resolution. The object that stores it looks exactly.
+ */
+const envelopeNesting = 2
 
 const fault = (reason: string): InvalidInput => new InvalidInput({ path: "", reason })
 

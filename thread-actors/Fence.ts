@@ -30,14 +30,16 @@ export const remember = (block: Block, generation: Generation): void => {
   patchHeader(block, { refused: refused.slice(-block.thread.limits.refusedGenerations) })
 }
 
-/** A fenced visit: from now on mutations of this generation, or an older one, are refused. */
+/** From now on mutations of this generation, or an older one, are refused. */
+export const raiseFence = (block: Block, generation: Generation): void => {
+  const { fence: old } = block.header
+  if (old !== null && old >= generation) return // F1
+  patchHeader(block, { fence: generation })
+  touch(block)
+}
+
+/** A fenced visit. */
 export const fence = (
   thread: Thread,
   visit: Identity & { readonly generation: Generation },
-): void =>
-  transactFirst(thread, visit, (block) => {
-    const { fence: old } = block.header
-    if (old !== null && old >= visit.generation) return // F1
-    patchHeader(block, { fence: visit.generation })
-    touch(block)
-  })
+): void => transactFirst(thread, visit, (block) => raiseFence(block, visit.generation))

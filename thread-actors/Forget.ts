@@ -1,7 +1,8 @@
 /**
  * Forgetting a thread: one block that deletes all it holds and leaves a tombstone, or says what is owed.
  *
- * - O1 What is owed is decided in the block that deletes. The call that was refused stays refused.
+ * - O1 What is owed is decided in the block that deletes. A refusal is a fence: neither that call nor one sent
+ *   before it, which nobody waits for any more, can delete anything later.
  * - O2 Told to abort, it first ends what is owed as an abort and recovery would. What still runs has its grace,
  *   and the caller comes again.
  * - O3 A submission that does not decode runs nowhere: told to abort, it holds nothing up.
@@ -17,7 +18,7 @@ import { intend, tell } from "./Abort.ts"
 import { type Block, transactFirst } from "./Block.ts"
 import { isLive } from "./Decision.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
-import { fenced, remember } from "./Fence.ts"
+import { fenced, raiseFence } from "./Fence.ts"
 import { emptyTail, nonterminalOf, revisionOf } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
 import { type AbortIntent, abortOf, readRow, type SubmissionRow } from "./Ledger.ts"
@@ -118,7 +119,7 @@ const forgetIn = (block: Block, command: ForgetCommand): Done => {
   if (late !== undefined) return { answer: Result.fail(late), running: [] }
   const { count, running } = owedIn(block, command)
   if (count > 0) {
-    remember(block, command.generation) // O1
+    raiseFence(block, command.generation) // O1
     return { answer: Result.fail(new WorkOwed({ nonterminal: count, outbox: 0 })), running }
   }
   erase(block) // O1

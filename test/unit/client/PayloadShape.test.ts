@@ -12,10 +12,14 @@ const doubled = (levels: number): unknown => {
 }
 
 describe("the shape of a payload", () => {
-  it("may have an input of 64 levels, and no more", () => {
+  it("may hold what has 64 levels of its own, an input or a result, and little more", () => {
     expect(faultOf({ input: JSON.parse(nested(64)) })).toBeUndefined()
-    expect(faultOf({ input: JSON.parse(nested(65)) })).toBe("nested deeper than 64")
-    const named = `{"a":`.repeat(65) + "1" + "}".repeat(65)
+    expect(faultOf({ resolution: { result: JSON.parse(nested(64)) } })).toBeUndefined()
+    expect(faultOf({ input: JSON.parse(nested(66)) })).toBe("nested deeper than 64")
+    expect(faultOf({ resolution: { result: JSON.parse(nested(65)) } })).toBe(
+      "nested deeper than 64",
+    )
+    const named = `{"a":`.repeat(66) + "1" + "}".repeat(66)
     expect(faultOf({ input: JSON.parse(named) })).toBe("nested deeper than 64")
   })
 

@@ -293,6 +293,20 @@ describe("a thread that owes work", () => {
     expect(await go(world.status(submissionId))).toMatchObject({ state: "settled" })
   })
 
+  it("refuses an older call that lands after a refusal, also once it owes nothing", async () => {
+    const world = makeWorld({ agents })
+    const operator = operate(world)
+    await accepted(world.admit("keeper", "a"))
+    const older = world.generation()
+    expect(await refused(operator.forget())).toMatchObject({ _tag: "WorkOwed" })
+    await drain(world)
+    expect(await refused(operator.forget({ generation: older }))).toMatchObject({
+      _tag: "Unavailable",
+      retryable: true,
+    })
+    expect((await go(world.history())).records.length).toBeGreaterThan(0)
+  })
+
   it("refuses a call from behind the fence, and deletes nothing", async () => {
     const { world } = await kept()
     const late = world.generation()
