@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { threadFailpoints } from "../../../thread-actors/ThreadFailpoints.ts"
+import { crashInCall, crashInResolve } from "./crash-calls.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
 import { operate, taken } from "./operators.ts"
 
@@ -210,6 +211,10 @@ describe("a crash", () => {
     pause: crashInPause,
     retry: crashInRetry,
     forget: crashInForget,
+    prepare: crashInCall,
+    settleTool: crashInCall,
+    suspend: crashInCall,
+    resolve: crashInResolve,
   }
 
   it("leaves an old incarnation that can write nothing once the run has been taken over", async () => {
