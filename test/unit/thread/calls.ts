@@ -119,7 +119,7 @@ export const questionsOf = async (world: World, submissionId: SubmissionId) => {
 }
 
 /** What a call changes, apart from time. */
-const changes = async (world: World, call: () => Promise<unknown>): Promise<boolean> => {
+export const changesOf = async (world: World, call: () => Promise<unknown>): Promise<boolean> => {
   const before = world.storage.dump()
   await call()
   return world.storage.dump() !== before
@@ -145,8 +145,8 @@ export const expectRest = async (world: World): Promise<LaneReport> => {
   expect(report.recoverAt).toBeUndefined()
   for (const later of [0, 86_400_000]) {
     world.time.now += later
-    expect(await changes(world, process(world))).toBe(false)
-    expect(await changes(world, recover(world))).toBe(false)
+    expect(await changesOf(world, process(world))).toBe(false)
+    expect(await changesOf(world, recover(world))).toBe(false)
   }
   await expectVerified(world)
   return report
@@ -170,15 +170,15 @@ const step = async (world: World): Promise<boolean> => {
   const { report } = await go(world.inspect())
   const { dueAt, recoverAt } = report
   if (recoverAt !== undefined) {
-    if (recoverAt > world.time.now) expect(await changes(world, recover(world))).toBe(false)
+    if (recoverAt > world.time.now) expect(await changesOf(world, recover(world))).toBe(false)
     world.time.now = Math.max(world.time.now, recoverAt)
-    expect(await changes(world, recover(world))).toBe(true)
+    expect(await changesOf(world, recover(world))).toBe(true)
     return true
   }
   if (dueAt === undefined) return false
-  if (dueAt > world.time.now) expect(await changes(world, process(world))).toBe(false)
+  if (dueAt > world.time.now) expect(await changesOf(world, process(world))).toBe(false)
   world.time.now = Math.max(world.time.now, dueAt)
-  expect(await changes(world, process(world))).toBe(true)
+  expect(await changesOf(world, process(world))).toBe(true)
   return true
 }
 
