@@ -162,6 +162,40 @@ const doubt = Agent.make("doubt", { input: Schema.Json, output: Schema.String })
   { tools: [silent] },
 )
 
+/** What the slow bank was asked for, and what it has carried out: `owner/thread call`. */
+export const requests = new Map<string, number>()
+export const carriedOut = new Map<string, number>()
+
+/** How long the slow bank takes, and what its callers allow it: more than that, or far too little. */
+export const slowMillis = 300
+
+/** A provider that knows of a payment once it has carried it out, and says "never started" until then. */
+const slowCharge = (name: string, timeoutMillis: number) =>
+  Agent.tool(name, {
+    execution: "ordinary",
+    result: Schema.String,
+    timeout: timeoutMillis,
+    reconcile: (call) =>
+      Effect.sync(() =>
+        carriedOut.has(paymentOf(call))
+          ? ({ _tag: "Completed", result: "paid" } as const)
+          : ({ _tag: "NeverStarted" } as const),
+      ),
+  })
+
+const slowlyPaid = (call: Agent.ToolCall) =>
+  Effect.promise(() => env.LOOM_BANK.getByName("slow").paySlowly(paymentOf(call)))
+
+const patient = slowCharge("patient", slowMillis + 100)
+const hasty = slowCharge("hasty", 20)
+
+const paySlowly = Agent.make("pay-slowly", {
+  input: Schema.Struct({ hasty: Schema.Boolean }),
+  output: Schema.String,
+}).handler((input, run) => run.tool("charge", input.hasty ? hasty : patient, slowlyPaid), {
+  tools: [patient, hasty],
+})
+
 /** The agents that every deployment of the loom has. */
 export const agents = [
   noop,
@@ -174,6 +208,7 @@ export const agents = [
   bigStep,
   pay,
   doubt,
+  paySlowly,
 ] as const
 
 /** The agent that a deployment may lack. */

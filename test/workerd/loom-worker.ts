@@ -9,7 +9,14 @@ import { DurableObject } from "cloudflare:workers"
 import { Effect, Layer } from "effect"
 import { Heddle, type Limits } from "../../heddle.ts"
 import type { WireExit, WireMessage, WireSink } from "../../contracts/transport/index.ts"
-import { agents, agentsWithGuest, payments } from "./loom-agents.ts"
+import {
+  agents,
+  agentsWithGuest,
+  carriedOut,
+  payments,
+  requests,
+  slowMillis,
+} from "./loom-agents.ts"
 import {
   brokenServices,
   brokenStorage,
@@ -136,6 +143,14 @@ export class LoomThread extends DurableObject<Cloudflare.Env> {
 export class LoomBank extends DurableObject<Cloudflare.Env> {
   pay(name: string): string {
     countIn(payments, name)
+    return "paid"
+  }
+
+  /** Carries the payment out a while after the request came, whatever becomes of who asked. */
+  async paySlowly(name: string): Promise<string> {
+    countIn(requests, name)
+    await new Promise((resolve) => setTimeout(resolve, slowMillis))
+    countIn(carriedOut, name)
     return "paid"
   }
 }

@@ -245,6 +245,38 @@ describe("an unknown submission", () => {
   })
 })
 
+describe("two thousand settled behind one that is parked", () => {
+  it("leave the queue's beginning behind them, and cost the next one nothing more", async () => {
+    const made = makeCase()
+    const { world } = made
+    await made.admit("pay")
+    await settle(world)
+    const floor = () =>
+      world.storage.sql.all("SELECT floor FROM journal ORDER BY sequence DESC LIMIT 1")[0]
+    const settleMore = async (count: number) => {
+      for (let index = 0; index < count; index++) await made.admit("more")
+      while ((await reportOf(world)).dueAt !== undefined)
+        await go(world.process({ maxHeads: 1_000, sliceMillis: 10_000 }))
+    }
+    const readByNext = async () => {
+      const before = world.storage.counts().read
+      await made.admit("next")
+      await go(world.process())
+      return world.storage.counts().read - before
+    }
+    await settleMore(20)
+    expect(floor()).toEqual({ floor: 22 })
+    const few = await readByNext()
+    for (let time = 0; time < 8; time++) await settleMore(250)
+    expect(floor()).toEqual({ floor: 2_023 })
+    expect(await readByNext()).toBe(few)
+    world.crash()
+    const before = world.storage.counts().read
+    await go(world.recover())
+    expect(world.storage.counts().read - before).toBeLessThanOrEqual(10)
+  })
+})
+
 describe("the oldest eight waits", () => {
   it("are told, oldest first, whatever the order of the submissions", async () => {
     const made = makeCase()
