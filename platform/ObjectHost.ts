@@ -3,7 +3,7 @@
  * call. The Durable Object adapter and the Node adapter (tests, simulation) implement it; nothing
  * else in an object touches a clock, a random source, a timer or the platform's state.
  */
-import { Context } from "effect"
+import { Context, Effect } from "effect"
 import type { ObjectStorage } from "./ObjectStorage.ts"
 
 export interface ObjectHost {
@@ -20,7 +20,19 @@ export interface ObjectHost {
   readonly waitUntil: (promise: Promise<unknown>) => void
   /** Runs a task after the current event's microtasks; not a timer of its own each. */
   readonly macrotask: (task: () => void) => void
+  /**
+   * What the object's effects run under besides their own: a clock and a scheduler of the host's. Absent
+   * where the runtime's are meant.
+   */
+  readonly context?: Context.Context<never> | undefined
 }
+
+/** Has an effect run under what its host brings. */
+export const underHost = <A, E, R>(
+  { context }: ObjectHost,
+  effect: Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> =>
+  context === undefined ? effect : Effect.provideContext(effect, context)
 
 /** The host of the object this code runs in. */
 export class CurrentHost extends Context.Service<CurrentHost, ObjectHost>()(

@@ -9,7 +9,7 @@ import { CurrentLimits } from "../contracts/Limits.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireServer } from "../contracts/transport/WireServer.ts"
-import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { type ObjectHost, underHost } from "../platform/ObjectHost.ts"
 import { handlers } from "./Handlers.ts"
 import { makeThreadState, type ThreadOptions } from "./Thread.ts"
 
@@ -27,15 +27,14 @@ export interface ThreadRuntime {
 /** Makes the thread of this host. Synchronous; its start is run by the calls. */
 export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRuntime => {
   const thread = makeThreadState(host, options) // R1
-  const server = Effect.runSync(
-    makeWireServer(ThreadRpc, { reference: host.uuid }).pipe(
-      Effect.provide(Layer.merge(handlers(thread), callerMiddlewareLayer)),
-      withPolicy(options.authorizer),
-      Effect.provideService(CurrentLimits, options.limits),
-      // Never closed: the server lives as long as the object.
-      Effect.provideService(Scope.Scope, Scope.makeUnsafe()),
-    ),
+  const build = makeWireServer(ThreadRpc, { reference: host.uuid }).pipe(
+    Effect.provide(Layer.merge(handlers(thread), callerMiddlewareLayer)),
+    withPolicy(options.authorizer),
+    Effect.provideService(CurrentLimits, options.limits),
+    // Never closed: the server lives as long as the object.
+    Effect.provideService(Scope.Scope, Scope.makeUnsafe()),
   )
+  const server = Effect.runSync(underHost(host, build))
   return {
     call: server.call,
     observers: () => thread.observers.size,
