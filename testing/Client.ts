@@ -1,0 +1,271 @@
+/**
+ * A client of the simulation: a runner with the product's own typed clients, and what people do with them.
+ *
+ * - L1 A client that got no definite answer tries again with the same key, until it gets one or gives up.
+ * - L2 An operator says about a call what really happened, and nothing else.
+ */
+import { Context, Effect, type Exit, Scope, Stream } from "effect"
+import { type Caller, callerHeaders } from "../contracts/Authorization.ts"
+import type { OwnerId } from "../contracts/Identifiers.ts"
+import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { ThreadRpc } from "../contracts/ThreadRpc.ts"
+import type { WireTarget } from "../contracts/transport/Wire.ts"
+import { makeWireClient } from "../contracts/transport/WireClient.ts"
+import type { Faults } from "./Faults.ts"
+import type { Outside } from "./Outside.ts"
+import type { Address, Operation, Plan } from "./Plan.ts"
+import type { Queue, Runner } from "./Queue.ts"
+import type { Intent, Told } from "./Told.ts"
+
+export interface ClientOptions {
+  readonly principal: string
+  readonly runner: Runner
+  readonly context: Context.Context<never>
+  readonly owner: (ownerId: string) => WireTarget
+  readonly thread: (ownerId: string, threadId: string) => WireTarget
+  readonly requestId: () => string
+}
+
+const build = (options: ClientOptions) =>
+  Effect.gen(function* () {
+    const caller = { _tag: "Principal", principal: options.principal } as Caller
+    const headers = callerHeaders(caller)
+    const shared = { headers, requestId: options.requestId }
+    return {
+      owner: yield* makeWireClient(OwnerRpc, {
+        ...shared,
+        target: ({ ownerId }: { readonly ownerId: string }) => options.owner(ownerId),
+      }),
+      thread: yield* makeWireClient(ThreadRpc, {
+        ...shared,
+        target: ({ ownerId, threadId }: Address) => options.thread(ownerId, threadId),
+      }),
+    }
+  })
+
+export type Rpcs = Effect.Success<ReturnType<typeof build>>
+
+export interface Client {
+  readonly rpcs: Rpcs
+  readonly runner: Runner
+  /** Runs something in this client, and tells its end. */
+  readonly run: <A, E>(effect: Effect.Effect<A, E>, then?: (exit: Exit.Exit<A, E>) => void) => void
+}
+
+export const makeClient = (options: ClientOptions): Client => {
+  const run = Effect.runForkWith(options.context)
+  return {
+    runner: options.runner,
+    rpcs: Effect.runSync(
+      Effect.provideContext(
+        build(options),
+        Context.add(options.context, Scope.Scope, Scope.makeUnsafe()),
+      ),
+    ),
+    run: (effect, then) => {
+      const fiber = run(effect)
+      if (then !== undefined) fiber.addObserver(then)
+    },
+  }
+}
+
+/** What operations have to do with. */
+export interface Doing {
+  readonly plan: Plan
+  readonly queue: Queue
+  readonly faults: Faults
+  readonly told: Told
+  readonly outside: Outside
+  readonly violate: (invariant: string, detail: string) => void
+  readonly cron: () => Effect.Effect<unknown, unknown>
+}
+
+const tagOf = (error: unknown): string =>
+  String((error as { readonly _tag?: unknown } | undefined)?._tag ?? error)
+
+/** Answers after which the same call may still succeed. */
+const passing = new Set([
+  "Unavailable",
+  "StorageUnavailable",
+  "StorageFull",
+  "InternalDefect",
+  "AgentNotRegistered",
+])
+
+/** Repeats a call until it is answered for good. // L1 */
+export const persist = <A, E>(
+  call: Effect.Effect<A, E>,
+  giveUp: () => boolean,
+  tries = 0,
+): Effect.Effect<A, E> =>
+  Effect.catch(call, (error) =>
+    !passing.has(tagOf(error)) || giveUp() || tries > 200
+      ? Effect.fail(error)
+      : Effect.andThen(
+          Effect.sleep(Math.min(10_000, 100 * 2 ** Math.min(tries, 10))),
+          Effect.suspend(() => persist(call, giveUp, tries + 1)),
+        ),
+  )
+
+const awaitIt = ({ rpcs }: Client, intent: Intent, doing: Doing): Effect.Effect<void> => {
+  const receipt = intent.receipts[0]
+  if (receipt === undefined) return Effect.void
+  const { ownerId, submissionId, threadId } = receipt
+  const wait = (turns: number): Effect.Effect<void> =>
+    persist(
+      rpcs.thread.awaitSettlement({ ownerId, threadId, submissionId }),
+      doing.faults.isHealed,
+    ).pipe(
+      Effect.flatMap((reply) => {
+        if (reply._tag === "Settled") {
+          intent.settlements.push(reply.settlement)
+          return Effect.void
+        }
+        return turns > 20 || doing.faults.isHealed() ? Effect.void : wait(turns + 1)
+      }),
+      Effect.catchCause(() => Effect.void),
+    )
+  return wait(0)
+}
+
+type Submit = Extract<Operation, { readonly _tag: "Submit" }>
+
+/** Submits an intent once more, however it goes; used by clients and by whoever judges. */
+export const submitCall = ({ rpcs }: Client, intent: Intent, doing: Doing) => {
+  const { afterMillis, agent, key, script } = intent.operation
+  const notBefore = afterMillis === undefined ? {} : { notBefore: doing.queue.now() + afterMillis }
+  return rpcs.owner.submit({
+    ...intent.address,
+    agent,
+    input: script as never,
+    idempotencyKey: key,
+    ...notBefore,
+  } as never)
+}
+
+const submit = (client: Client, operation: Submit, doing: Doing): Effect.Effect<void> => {
+  const address = doing.plan.threads[operation.thread]
+  if (address === undefined) return Effect.void
+  const intent = doing.told.intent(operation, address)
+  const vanishes = doing.faults.strike("client vanishes")
+  const once = persist(submitCall(client, intent, doing), () => vanishes).pipe(
+    Effect.matchEffect({
+      onSuccess: (receipt) => {
+        intent.receipts.push(receipt)
+        return operation.waits ? awaitIt(client, intent, doing) : Effect.void
+      },
+      onFailure: (error) =>
+        Effect.sync(() => {
+          intent.refusals.push(tagOf(error))
+        }),
+    }),
+  )
+  return doing.faults.strike("client sends twice")
+    ? Effect.asVoid(Effect.all([once, once], { concurrency: "unbounded" }))
+    : once
+}
+
+/** Decides every call of a thread that waits for a word. // L2 */
+export const resolveAll = ({ rpcs }: Client, address: Address, doing: Doing) =>
+  Effect.gen(function* () {
+    const { ownerId, threadId } = address
+    const explained = yield* rpcs.thread.explain({ ownerId, threadId })
+    for (const { submissionId, waits } of explained) {
+      for (const { blocker, name, recordId } of waits) {
+        if (blocker !== "unknown" || name === undefined || recordId === undefined) continue
+        const result = doing.outside.lookUp(submissionId, name)
+        if (result === undefined) doing.outside.giveLeave(submissionId, name)
+        const resolution =
+          result === undefined
+            ? ({ _tag: "NeverHappened" } as const)
+            : ({ _tag: "CompletedWithResult", result } as const)
+        yield* Effect.ignore(
+          rpcs.owner.resolveUnknown({
+            ownerId,
+            threadId,
+            submissionId,
+            recordId,
+            resolution,
+            author: "operator",
+            reason: "looked it up",
+          }),
+        )
+      }
+    }
+  })
+
+const said = { author: "operator", reason: "because" }
+
+/** What an operation does. It never fails: who operates looks again. */
+export const perform = (
+  client: Client,
+  operation: Operation,
+  doing: Doing,
+): Effect.Effect<void> => {
+  const { plan, told } = doing
+  const { owner, thread } = client.rpcs
+  const quietly = (effect: Effect.Effect<unknown, unknown>) =>
+    Effect.catchCause(Effect.asVoid(effect), () => Effect.void)
+  switch (operation._tag) {
+    case "Submit":
+      return submit(client, operation, doing)
+    case "Abort":
+    case "Retry": {
+      const intent = told.intents.get(operation.key)
+      const receipt = intent?.receipts[0]
+      if (intent === undefined || receipt === undefined) return Effect.void
+      const { ownerId, submissionId, threadId } = receipt
+      const payload = { ownerId, threadId, submissionId, ...said }
+      if (operation._tag === "Retry") return quietly(owner.retry(payload))
+      intent.abortAsked = true
+      return quietly(owner.abort(payload))
+    }
+    case "Maintenance":
+    case "Cron":
+    case "Rebuild": {
+      const ownerId = plan.owners[operation.owner] as OwnerId
+      if (operation._tag === "Cron") return quietly(doing.cron())
+      if (operation._tag === "Maintenance")
+        return quietly(owner.runMaintenance({ ownerId, timeoutMillis: 1_000 }))
+      const threadIds = plan.threads
+        .filter((one) => one.ownerId === ownerId)
+        .map((one) => one.threadId)
+      return threadIds.length === 0
+        ? Effect.void
+        : quietly(persist(owner.reconcile({ ownerId, threadIds }), () => false))
+    }
+    default: {
+      const address = plan.threads[operation.thread] as Address
+      switch (operation._tag) {
+        case "Pause":
+          return quietly(owner.pauseThread({ ...address, ...said }))
+        case "Resume":
+          return quietly(owner.resumeThread({ ...address, ...said }))
+        case "Wake":
+          return quietly(owner.wake(address))
+        case "Reconcile":
+          return quietly(
+            owner.reconcile({ ownerId: address.ownerId, threadIds: [address.threadId] }),
+          )
+        case "Resolve":
+          return quietly(resolveAll(client, address, doing))
+        case "Read":
+          return quietly(
+            Effect.all([
+              thread.history(address),
+              thread.verify(address),
+              owner.laneStatus(address),
+              owner.recoveryStatus(address),
+              owner.maintenanceStatus(address),
+              owner.obligations({ ownerId: address.ownerId }),
+            ]),
+          )
+        case "Observe":
+          return quietly(Effect.timeoutOption(Stream.runDrain(thread.observe(address)), 20_000))
+        case "Forget":
+          told.forgotten.add(operation.thread)
+          return quietly(owner.forgetThread({ ...address, ...said, abort: operation.abort }))
+      }
+    }
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * What outlives the incarnations of one object: its database and its alarm's time, with the platform's
+ * lagging flush.
+ *
+ * Each commit is a batch. Batches become durable in their order, some time after they were made; a crash
+ * takes back those that are not. Nothing that an object sends leaves before the batches made before it are
+ * durable (the output gate).
+ *
+ * - S1 A batch is a savepoint until all before it and itself are durable, so that a crash at any instant
+ *   leaves exactly a prefix of the batches, with the alarm's time as the last of them left it.
+ * - S2 What waits at the gate for a batch that was taken back never leaves.
+ * - S3 An incarnation that was replaced can neither read nor write.
+ */
+import { DatabaseSync, type StatementSync } from "node:sqlite"
+import {
+  checkBindings,
+  makeTransaction,
+  type ObjectStorage,
+  ofStorage,
+  type SqlRow,
+  StorageFailure,
+  type SqlValue,
+} from "../platform/ObjectStorage.ts"
+import type { Queue } from "./Queue.ts"
+
+/** What is wrong with a storage at present. */
+export type StorageFault = "none" | "failing" | "full"
+
+/** Whose view of the storage it is. */
+export interface Tenant {
+  /** False once another incarnation has taken over. // S3 */
+  holdsStorage: boolean
+}
+
+export interface DurableStateOptions {
+  readonly queue: Queue
+  readonly label: string
+  /** How long the next flush takes. */
+  readonly flushMillis: () => number
+  /** Told of each batch as it is made. */
+  readonly onBatch: () => void
+  /** Told the alarm's time whenever it has become durable. */
+  readonly onAlarm: (at: number | null) => void
+}
+
+export interface DurableState {
+  readonly viewOf: (tenant: Tenant) => ObjectStorage
+  /** Runs once everything written so far is durable; never if it is lost. // S2 */
+  readonly whenFlushed: (run: () => void) => void
+  /** Whether everything written is durable. */
+  readonly isFlushed: () => boolean
+  /** Takes back what is not durable. */
+  readonly crash: () => void
+  /** Makes everything durable now. */
+  readonly flushAll: () => void
+  readonly alarmAt: () => number | null
+  /** The alarm is delivered: its slot is empty, durably. */
+  readonly consumeAlarm: () => void
+  /** Batches ever made, those taken back included. */
+  readonly batches: () => number
+  readonly setFault: (fault: StorageFault) => void
+  readonly fault: () => StorageFault
+  /** Reads beside the object: for those who judge. */
+  readonly read: <Row extends SqlRow>(
+    statement: string,
+    ...bindings: ReadonlyArray<SqlValue>
+  ) => ReadonlyArray<Row>
+  /** Changes rows beside the object, durably: a disk that rots, and its restoration. */
+  readonly tamper: (statement: string, ...bindings: ReadonlyArray<SqlValue>) => void
+  readonly hasTable: (name: string) => boolean
+  /** The object's storage is deleted for good. */
+  readonly wipe: () => void
+  readonly close: () => void
+}
+
+/** Far below any limit, and far above it. */
+const someBytes = 65_536
+const fullBytes = 2 ** 50
+
+interface Waiting {
+  readonly depth: number
+  readonly run: () => void
+}
+
+/** A database with its statements. */
+const openDatabase = () => {
+  const database = new DatabaseSync(":memory:")
+  const statements = new Map<string, StatementSync>()
+  const prepare = (text: string): StatementSync => {
+    let statement = statements.get(text)
+    if (statement === undefined) {
+      statement = database.prepare(text)
+      statements.set(text, statement)
+    }
+    return statement
+  }
+  return {
+    all: (text: string, bindings: ReadonlyArray<SqlValue>) =>
+      prepare(text).all(...bindings) as Array<SqlRow>,
+    run: (text: string, bindings: ReadonlyArray<SqlValue> = []) =>
+      Number(prepare(text).run(...bindings).changes),
+    close: () => {
+      statements.clear()
+      database.close()
+    },
+  }
+}
+
+export const makeDurableState = (options: DurableStateOptions): DurableState => {
+  const { queue } = options
+  let database = openDatabase()
+  /** Savepoints on the stack; of these, how many are durable. // S1 */
+  let depth = 0
+  let durable = 0
+  let batches = 0
+  let flushing = false
+  let fault: StorageFault = "none"
+  let waiting: Array<Waiting> = []
+  /** The alarm's time as each batch on the stack left it; first as it is durable without them. // S1 */
+  let alarms: Array<number | null> = [null]
+  let alarmAt: number | null = null
+  /** Of the block that is open. */
+  let block: { changed: boolean } | undefined
+  const counts = { read: 0, written: 0, alarmWrites: 0 }
+
+  const settle = (): void => {
+    if (durable < depth) return
+    if (depth > 0) database.run("RELEASE b1")
+    depth = durable = 0
+    alarms = [alarmAt]
+  }
+
+  const reach = (target: number): void => {
+    const before = alarms[durable] ?? null
+    durable = Math.max(durable, Math.min(target, depth))
+    const after = alarms[durable] ?? null
+    const free = waiting.filter((one) => one.depth <= durable)
+    waiting = waiting.filter((one) => one.depth > durable)
+    if (before !== after) options.onAlarm(after)
+    settle()
+    if (depth === 0) waiting = []
+    for (const one of free) one.run()
+  }
+
+  const startFlush = (): void => {
+    if (flushing || depth === durable) return
+    flushing = true
+    const target = depth
+    queue.at(queue.now() + options.flushMillis(), undefined, `flush ${options.label}`, () => {
+      if (!flushing) return
+      flushing = false
+      reach(queue.random.between(Math.min(target, depth), depth))
+      startFlush()
+    })
+  }
+
+  const undo = (to: number): void => {
+    database.run(`ROLLBACK TO b${to + 1}`)
+    database.run(`RELEASE b${to + 1}`)
+    depth = to
+  }
+
+  /** One batch: what the block writes, or nothing of it. */
+  const batch = <A>(work: () => A): A => {
+    const before = alarmAt
+    database.run(`SAVEPOINT b${depth + 1}`)
+    depth += 1
+    block = { changed: false }
+    try {
+      const answer = work()
+      if (block.changed) {
+        alarms[depth] = alarmAt
+        batches += 1
+        startFlush()
+        options.onBatch()
+      } else {
+        database.run(`RELEASE b${depth}`)
+        depth -= 1
+      }
+      return answer
+    } catch (error) {
+      alarmAt = before
+      undo(depth - 1)
+      throw error
+    } finally {
+      block = undefined
+    }
+  }
+
+  const written = (work: () => void): void => {
+    if (block === undefined) {
+      batch(() => {
+        work()
+        if (block !== undefined) block.changed = true
+      })
+      return
+    }
+    work()
+    block.changed = true
+  }
+
+  const crash = (): void => {
+    if (depth > durable) undo(durable)
+    alarmAt = alarms[durable] ?? null
+    alarms.length = durable + 1
+    waiting = [] // S2
+    flushing = false
+    settle()
+  }
+
+  const viewOf = (tenant: Tenant): ObjectStorage => {
+    const check = (): void => {
+      if (!tenant.holdsStorage) throw new StorageFailure(new Error("another instance took over")) // S3
+      if (fault === "failing") throw new StorageFailure(new Error("disk I/O error"))
+    }
+    const setAlarm = (at: number | null): void => {
+      check()
+      counts.alarmWrites += 1
+      written(() => {
+        alarmAt = at
+      })
+    }
+    const later = <A>(answer: () => A): Promise<A> => {
+      try {
+        check()
+        return Promise.resolve(answer())
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    }
+    return {
+      sql: {
+        all: <Row extends SqlRow>(text: string, ...bindings: ReadonlyArray<SqlValue>) => {
+          check()
+          checkBindings(bindings)
+          return ofStorage(() => database.all(text, bindings)) as unknown as ReadonlyArray<Row>
+        },
+        run: (text, ...bindings) => {
+          check()
+          checkBindings(bindings)
+          written(() => {
+            counts.written += ofStorage(() => database.run(text, bindings))
+          })
+        },
+      },
+      alarm: {
+        get: () => later(() => alarmAt),
+        set: (at) => setAlarm(at),
+        delete: () => setAlarm(null),
+      },
+      transaction: makeTransaction((work) => {
+        check()
+        return batch(work)
+      }),
+      sync: () =>
+        later(() => undefined).then(
+          () =>
+            new Promise<void>((resolve) => {
+              if (depth === durable) resolve()
+              else waiting.push({ depth, run: resolve })
+            }),
+        ),
+      databaseBytes: () => (fault === "full" ? fullBytes : someBytes),
+      counts: () => ({ ...counts }),
+    }
+  }
+
+  return {
+    viewOf,
+    whenFlushed: (run) => {
+      if (depth === durable) run()
+      else waiting.push({ depth, run })
+    },
+    isFlushed: () => depth === durable,
+    crash,
+    flushAll: () => reach(depth),
+    alarmAt: () => alarmAt,
+    consumeAlarm: () => {
+      alarmAt = null
+      alarms = alarms.map(() => null)
+    },
+    batches: () => batches,
+    setFault: (next) => {
+      fault = next
+    },
+    fault: () => fault,
+    read: <Row extends SqlRow>(text: string, ...bindings: ReadonlyArray<SqlValue>) =>
+      database.all(text, bindings) as unknown as ReadonlyArray<Row>,
+    tamper: (text, ...bindings) => {
+      reach(depth)
+      database.run(text, bindings)
+    },
+    hasTable: (name) =>
+      database.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", [name]).length >
+      0,
+    wipe: () => {
+      crash()
+      database.close()
+      database = openDatabase()
+      alarmAt = null
+      alarms = [null]
+      options.onAlarm(null)
+    },
+    close: () => database.close(),
+  }
+}

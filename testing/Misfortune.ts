@@ -1,0 +1,128 @@
+/**
+ * The faults of a plan, done to the world at their times, and the healing that ends them.
+ *
+ * - M1 A record that rots is put back as it was when the world heals.
+ * - M2 An owner that is lost is rebuilt by somebody who knows its threads' ids.
+ */
+import { type Doing, perform } from "./Client.ts"
+import type { SimulatedObject } from "./Incarnation.ts"
+import type { PlannedFault } from "./Plan.ts"
+import { startsAt, type World } from "./World.ts"
+
+/** The object that a fault means: owners first, then threads. */
+const objectOf = ({ plan, platform }: World, index: number): SimulatedObject => {
+  const owner = plan.owners[index]
+  if (owner !== undefined) return platform.object("owner", owner)
+  const thread = plan.threads[index - plan.owners.length]
+  return platform.object("thread", `${thread?.ownerId}/${thread?.threadId}`)
+}
+
+/** Records that were spoilt, and what they were. */
+const spoilt = new WeakMap<World, Array<() => void>>()
+
+const spoil = (world: World, { kind, state }: SimulatedObject): void => {
+  if (kind !== "thread" || !state.hasTable("journal")) return
+  const [row] = state.read<{ sequence: number; payload: string }>(
+    `SELECT sequence, payload FROM journal WHERE name IS NOT NULL AND submission IN
+       (SELECT sequence FROM submissions WHERE state <> 'settled') ORDER BY sequence LIMIT 1`,
+  )
+  if (row === undefined) return
+  const write = (payload: string) =>
+    state.tamper("UPDATE journal SET payload = ? WHERE sequence = ?", payload, row.sequence)
+  write(`{"rot`)
+  const all = spoilt.get(world) ?? []
+  spoilt.set(world, all)
+  all.push(() => {
+    if (state.hasTable("journal")) write(row.payload) // M1
+  })
+}
+
+/** Loses an owner's storage, and has it rebuilt. // M2 */
+const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void => {
+  const owner = world.plan.owners.findIndex((name) => name === object.name)
+  const [client] = world.clients
+  if (owner < 0 || client === undefined) return
+  world.platform.crash(object)
+  object.state.wipe()
+  world.lost.add(object.name)
+  world.queue.at(world.queue.now() + 500, client.runner, "rebuild", () =>
+    client.run(perform(client, { _tag: "Rebuild", at: 0, client: 0, owner }, doing), () =>
+      world.lost.delete(object.name),
+    ),
+  )
+}
+
+const failStorage = (
+  world: World,
+  { state }: SimulatedObject,
+  how: "failing" | "full",
+  millis: number,
+): void => {
+  state.setFault(how)
+  world.queue.at(world.queue.now() + millis, undefined, "storage works", () =>
+    state.setFault("none"),
+  )
+}
+
+const strike = (world: World, doing: Doing, fault: PlannedFault): void => {
+  const { faults, platform, queue } = world
+  const object = objectOf(world, fault.object)
+  if (!faults.planned(fault.kind)) return
+  switch (fault.kind) {
+    case "crash":
+      return platform.crash(object)
+    case "crash of several":
+      for (const one of platform.objects())
+        if (one === object || queue.random.chance(0.5)) platform.crash(one)
+      return undefined
+    case "replaced, the old one runs on":
+      return platform.replace(object)
+    case "eviction":
+      platform.evict(object)
+      return undefined
+    case "storage fails":
+      return failStorage(world, object, "failing", fault.lastsMillis)
+    case "storage is full":
+      return failStorage(world, object, "full", fault.lastsMillis)
+    case "flush fails":
+      if (!object.state.isFlushed()) platform.crash(object)
+      return undefined
+    case "record corrupt":
+      return spoil(world, object)
+    case "start fails":
+      object.startsFailUntil = queue.now() + fault.lastsMillis
+      return platform.crash(object)
+    case "deployment":
+      world.versions = ["v1", "v2"]
+      return platform.crash(object)
+    case "object slow":
+      if (object.incarnation !== undefined)
+        queue.stall(object.incarnation.runner, fault.lastsMillis)
+      return undefined
+    case "owner lost":
+      return loseOwner(world, doing, object)
+    default:
+      return undefined
+  }
+}
+
+/** Puts the faults of the plan into the queue. */
+export const planFaults = (world: World, doing: Doing): void => {
+  for (const fault of world.plan.faults)
+    world.queue.at(startsAt + fault.at, undefined, `fault ${fault.kind}`, () =>
+      strike(world, doing, fault),
+    )
+}
+
+/** Ends everything that is wrong, and has every object on the newest deployment. */
+export const heal = (world: World): void => {
+  world.faults.heal()
+  world.versions = ["v2"]
+  for (const restore of spoilt.get(world) ?? []) restore() // M1
+  for (const object of world.platform.objects()) {
+    object.startsFailUntil = 0
+    object.state.setFault("none")
+    if (object.incarnation?.version === "v1") world.platform.crash(object)
+  }
+  world.queue.trace.note("healed", 0)
+}

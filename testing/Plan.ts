@@ -1,0 +1,241 @@
+/**
+ * The plan of a run: all that a seed draws before anything happens, as plain data that can be made shorter.
+ */
+import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { FaultKind, FaultRates } from "./Faults.ts"
+import type { Pace } from "./Queue.ts"
+import { makeRandom, type Random } from "./Random.ts"
+import { drawScript, type Script, type Taste } from "./Script.ts"
+
+export interface Address {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+}
+
+/** What a client or operator does, and when; `thread` and `of` are places in the plan's lists. */
+export type Operation = { readonly at: number; readonly client: number } & (
+  | {
+      readonly _tag: "Submit"
+      readonly thread: number
+      readonly key: string
+      readonly agent: string
+      readonly script: Script
+      readonly afterMillis: number | undefined
+      readonly waits: boolean
+    }
+  | {
+      readonly _tag: "Abort" | "Retry"
+      /** The key of the submission that is meant. */
+      readonly key: string
+    }
+  | {
+      readonly _tag: "Pause" | "Resume" | "Wake" | "Reconcile" | "Resolve" | "Read" | "Observe"
+      readonly thread: number
+    }
+  | { readonly _tag: "Forget"; readonly thread: number; readonly abort: boolean }
+  | { readonly _tag: "Maintenance" | "Cron" | "Rebuild"; readonly owner: number }
+)
+
+/** A fault with a time and, mostly, an object. */
+export interface PlannedFault {
+  readonly at: number
+  readonly kind: FaultKind
+  /** A place in the list of objects: owners first, then threads. */
+  readonly object: number
+  readonly lastsMillis: number
+}
+
+export interface Plan {
+  readonly seed: number
+  readonly pace: Pace
+  readonly rates: FaultRates
+  readonly latencyMillis: number
+  readonly flushMillis: number
+  readonly skewMillis: number
+  readonly owners: ReadonlyArray<OwnerId>
+  readonly threads: ReadonlyArray<Address>
+  readonly clients: number
+  readonly operations: ReadonlyArray<Operation>
+  readonly faults: ReadonlyArray<PlannedFault>
+  /** Millis after the start. */
+  readonly healsAt: number
+}
+
+type Weather = "calm" | "messages" | "crashes" | "storage" | "platform" | "all"
+
+const rare = (random: Random): number => random.pick([0.002, 0.01, 0.03])
+const often = (random: Random): number => random.pick([0.01, 0.05, 0.15])
+
+const messageRates = (random: Random): FaultRates => ({
+  "request lost": often(random),
+  "reply lost": often(random),
+  "request late": rare(random),
+  "request doubled": often(random),
+  "request replayed": rare(random),
+  "reply late": rare(random),
+  "client sends twice": 0.2,
+  "client vanishes": 0.1,
+})
+const crashRates = (random: Random): FaultRates => ({
+  "crash at a failpoint": random.pick([0.002, 0.01, 0.03]),
+  "flush slow": random.pick([0, 0.05, 0.3]),
+  "replaced, the old one runs on": random.pick([0, 0.001, 0.005]),
+})
+const platformRates = (random: Random): FaultRates => ({ "alarm late": random.pick([0.02, 0.2]) })
+
+const ratesOf = (random: Random, weather: Weather): FaultRates => ({
+  ...(weather === "messages" || weather === "all" ? messageRates(random) : {}),
+  ...(weather === "crashes" || weather === "all" ? crashRates(random) : {}),
+  ...(weather === "platform" || weather === "all" ? platformRates(random) : {}),
+})
+
+const plannedKinds: Readonly<Record<Weather, ReadonlyArray<FaultKind>>> = {
+  calm: [],
+  messages: [],
+  crashes: ["crash", "crash", "crash of several", "replaced, the old one runs on", "eviction"],
+  storage: ["storage fails", "storage is full", "flush fails", "record corrupt", "crash"],
+  platform: ["start fails", "deployment", "object slow", "eviction", "owner lost", "crash"],
+  all: [
+    "crash",
+    "crash of several",
+    "replaced, the old one runs on",
+    "eviction",
+    "storage fails",
+    "storage is full",
+    "flush fails",
+    "record corrupt",
+    "start fails",
+    "deployment",
+    "object slow",
+    "owner lost",
+  ],
+}
+
+const paceOf = (random: Random): Pace => ({
+  preempts: random.pick([0, 0.1, 0.5]),
+  shuffles: random.pick([0, 0, 0.1, 0.5]),
+  bursts: random.pick([0.5, 0.9, 0.98]),
+  yields: random.pick([0, 0, 0, 0.001, 0.01]),
+  lags: random.pick([0, 0, 0.01, 0.1]),
+})
+
+const tasteOf = (random: Random): Taste => ({
+  opsMax: random.pick([1, 3, 6]),
+  slow: random.pick([0, 0.1, 0.3]),
+  failing: random.pick([0, 0.1, 0.3]),
+  hanging: random.pick([0, 0, 0.05]),
+  ordinary: random.pick([0, 0.4, 0.8]),
+  parallel: random.pick([0, 0.2]),
+})
+
+interface Drawing {
+  readonly random: Random
+  readonly plan: Pick<Plan, "owners" | "threads" | "clients">
+  readonly spreadMillis: number
+}
+
+const submissions = ({ plan, random, spreadMillis }: Drawing): ReadonlyArray<Operation> => {
+  const taste = tasteOf(random)
+  const count = random.between(4, 36)
+  return Array.from({ length: count }, (_, index): Operation => ({
+    _tag: "Submit",
+    at: random.below(spreadMillis),
+    client: random.below(plan.clients),
+    thread: random.below(plan.threads.length),
+    key: `k${index}`,
+    agent: random.weighted([
+      [10, "first"],
+      [4, "second"],
+      [1, "newer"],
+    ]),
+    script: drawScript(random, taste),
+    afterMillis: random.chance(0.05) ? random.below(60_000) : undefined,
+    waits: random.chance(0.4),
+  }))
+}
+
+const operators = (
+  { plan, random, spreadMillis }: Drawing,
+  keys: number,
+): ReadonlyArray<Operation> => {
+  const count = random.weighted([
+    [2, 0],
+    [3, random.between(1, 4)],
+    [2, random.between(5, 16)],
+  ])
+  return Array.from({ length: count }, (): Operation => {
+    const about = {
+      at: random.below(spreadMillis * 2),
+      client: random.below(plan.clients),
+      thread: random.below(plan.threads.length),
+      owner: random.below(plan.owners.length),
+      key: `k${random.below(keys)}`,
+    }
+    const tag = random.weighted([
+      [4, "Abort"],
+      [2, "Retry"],
+      [2, "Pause"],
+      [2, "Resume"],
+      [1, "Wake"],
+      [1, "Reconcile"],
+      [3, "Resolve"],
+      [2, "Read"],
+      [1, "Observe"],
+      [0.5, "Forget"],
+      [1, "Maintenance"],
+      [0.5, "Cron"],
+    ] as const)
+    return { ...about, _tag: tag, abort: random.chance(0.5) }
+  })
+}
+
+const faultsOf = (
+  { plan, random, spreadMillis }: Drawing,
+  weather: Weather,
+): ReadonlyArray<PlannedFault> => {
+  const kinds = plannedKinds[weather]
+  if (kinds.length === 0) return []
+  return Array.from({ length: random.below(8) }, () => ({
+    at: random.below(spreadMillis * 2),
+    kind: random.pick(kinds),
+    object: random.below(plan.owners.length + plan.threads.length),
+    lastsMillis: random.pick([5, 500, 10_000, 200_000]),
+  }))
+}
+
+/** Draws the plan of a seed. */
+export const drawPlan = (seed: number): Plan => {
+  const random = makeRandom(seed)
+  const weather = random.weighted<Weather>([
+    [1, "calm"],
+    [3, "messages"],
+    [4, "crashes"],
+    [2, "storage"],
+    [2, "platform"],
+    [4, "all"],
+  ])
+  const owners = (random.chance(0.3) ? ["o1", "o2"] : ["o1"]).map((name) => name as OwnerId)
+  const threads = Array.from({ length: random.between(1, 6) }, (_, index) => ({
+    ownerId: owners[index % owners.length] as OwnerId,
+    threadId: `t${index}` as ThreadId,
+  }))
+  const clients = random.between(1, 3)
+  const spreadMillis = random.pick([50, 2_000, 20_000, 200_000])
+  const drawing: Drawing = { random, plan: { owners, threads, clients }, spreadMillis }
+  const submits = submissions(drawing)
+  const operations = [...submits, ...operators(drawing, submits.length)]
+  return {
+    seed,
+    pace: paceOf(random),
+    rates: ratesOf(random, weather),
+    latencyMillis: random.pick([1, 3, 30]),
+    flushMillis: random.pick([0, 1, 10]),
+    skewMillis: random.pick([0, 0, 20, 1_000]),
+    owners,
+    threads,
+    clients,
+    operations: operations.toSorted((one, other) => one.at - other.at),
+    faults: faultsOf(drawing, weather),
+    healsAt: spreadMillis * 2 + random.pick([1_000, 30_000, 200_000]),
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Scripts: what a run of an agent does, as plain data that a seed draws. The agents of the simulation do
+ * nothing but follow the script in their input.
+ */
+import { Schema } from "effect"
+import type { Random } from "./Random.ts"
+
+/** How a body behaves once it has started. */
+const Behaviour = Schema.Struct({
+  /** How long it works before it ends. */
+  takesMillis: Schema.Number,
+  /** How often it fails before it does what `ends` says, counted over all its executions. */
+  failures: Schema.Number,
+  ends: Schema.Literals(["well", "refused", "breaks", "dies", "hangs"]),
+})
+export type Behaviour = typeof Behaviour.Type
+
+const Step = Schema.TaggedStruct("Step", {
+  name: Schema.String,
+  behaviour: Behaviour,
+  retries: Schema.Number,
+  retryMillis: Schema.Number,
+  timeoutMillis: Schema.Number,
+})
+
+const Call = Schema.TaggedStruct("Call", {
+  name: Schema.String,
+  tool: Schema.Literals(["look", "mark", "pay", "wire"]),
+  behaviour: Behaviour,
+  /** When the provider carries it out, after the request left; never without it. */
+  landsMillis: Schema.optionalKey(Schema.Number),
+})
+
+const Small = Schema.TaggedStruct("Small", {
+  name: Schema.String,
+  what: Schema.Literals(["update", "read", "progress", "draw", "now", "emit"]),
+})
+
+/** Time that is spent in memory alone. */
+const Work = Schema.TaggedStruct("Work", { millis: Schema.Number, uninterruptible: Schema.Boolean })
+
+const One = Schema.Union([Step, Call, Small, Work])
+const Parallel = Schema.TaggedStruct("Parallel", { branches: Schema.Array(One) })
+const Op = Schema.Union([Step, Call, Small, Work, Parallel])
+
+export type StepOp = typeof Step.Type
+export type CallOp = typeof Call.Type
+export type OneOp = typeof One.Type
+export type Op = typeof Op.Type
+
+export const Script = Schema.Struct({
+  ops: Schema.Array(Op),
+  ends: Schema.Literals(["well", "fails", "dies"]),
+})
+export type Script = typeof Script.Type
+
+/** What scripts of a run are like; drawn per seed. */
+export interface Taste {
+  readonly opsMax: number
+  readonly slow: number
+  readonly failing: number
+  readonly hanging: number
+  readonly ordinary: number
+  readonly parallel: number
+}
+
+const takes = (random: Random, taste: Taste): number => {
+  if (!random.chance(taste.slow)) return random.below(20)
+  return random.weighted([
+    [6, random.between(100, 2_000)],
+    [3, random.between(2_000, 40_000)],
+    [1, random.between(100_000, 900_000)],
+  ])
+}
+
+const behaviour = (random: Random, taste: Taste): Behaviour => ({
+  takesMillis: takes(random, taste),
+  failures: random.chance(taste.failing) ? random.between(1, 3) : 0,
+  ends: random.chance(taste.hanging)
+    ? "hangs"
+    : random.chance(taste.failing)
+      ? random.pick(["refused", "breaks", "dies"] as const)
+      : "well",
+})
+
+/** The promise of each tool: how long its calls may be under way. */
+export const promiseMillis = { look: 5_000, mark: 8_000, pay: 10_000, wire: 60_000 } as const
+
+const call = (random: Random, taste: Taste, name: string): CallOp => {
+  const tool = random.chance(taste.ordinary)
+    ? random.pick(["pay", "pay", "wire"] as const)
+    : random.pick(["look", "mark"] as const)
+  const behaved = behaviour(random, taste)
+  const lands = random.weighted([
+    [6, "at once"],
+    [2, "late"],
+    [1, "never"],
+  ] as const)
+  if (lands === "never") return { _tag: "Call", name, tool, behaviour: behaved }
+  const landsMillis = lands === "late" ? random.below(promiseMillis[tool] - 1_000) : 0
+  return { _tag: "Call", name, tool, behaviour: behaved, landsMillis }
+}
+
+const one = (random: Random, taste: Taste, name: string): OneOp =>
+  random.weighted<() => OneOp>([
+    [
+      5,
+      () => ({
+        _tag: "Step",
+        name,
+        behaviour: behaviour(random, taste),
+        retries: random.chance(0.4) ? random.between(1, 3) : 0,
+        retryMillis: random.pick([10, 500, 3_000]),
+        timeoutMillis: random.pick([300_000, 5_000]),
+      }),
+    ],
+    [4, () => call(random, taste, name)],
+    [
+      3,
+      () => ({
+        _tag: "Small",
+        name,
+        what: random.pick(["update", "update", "read", "progress", "draw", "now", "emit"] as const),
+      }),
+    ],
+    [
+      1,
+      () => ({ _tag: "Work", millis: takes(random, taste), uninterruptible: random.chance(0.3) }),
+    ],
+  ])()
+
+/** Draws a script. */
+export const drawScript = (random: Random, taste: Taste): Script => {
+  const count = random.below(taste.opsMax + 1)
+  const ops = Array.from({ length: count }, (_, index): Op => {
+    if (!random.chance(taste.parallel)) return one(random, taste, `n${index}`)
+    const branches = random.between(2, 3)
+    return {
+      _tag: "Parallel",
+      branches: Array.from({ length: branches }, (_unused, branch) =>
+        one(random, taste, `n${index}.${branch}`),
+      ),
+    }
+  })
+  const ends = random.chance(taste.failing)
+    ? random.pick(["fails", "dies"] as const)
+    : ("well" as const)
+  return { ops, ends }
+}

@@ -1,0 +1,167 @@
+/**
+ * A run from its seed to its verdict: the drawn part, the healing, the quiet, and the judging.
+ *
+ * - R1 A run is bounded in steps and in virtual time; what goes on beyond that is a violation, not a hang.
+ * - R2 Everything that a run leaves behind in the process is put back.
+ */
+import { Effect } from "effect"
+import { withAmbient } from "./Ambient.ts"
+import { type Client, type Doing, perform, resolveAll } from "./Client.ts"
+import type { Covered } from "./Coverage.ts"
+import type { Happened } from "./Faults.ts"
+import { heal, planFaults } from "./Misfortune.ts"
+import { inTask } from "./Microtasks.ts"
+import { judge } from "./invariants/Judge.ts"
+import { watchWorld } from "./invariants/Watch.ts"
+import type { Plan } from "./Plan.ts"
+import { makeRandom } from "./Random.ts"
+import { makeWorld, startsAt, type World } from "./World.ts"
+
+export interface Violation {
+  readonly seed: number
+  readonly invariant: string
+  readonly detail: string
+}
+
+export interface Outcome {
+  readonly seed: number
+  readonly hash: string
+  readonly violations: ReadonlyArray<Violation>
+  readonly faults: Readonly<Partial<Record<string, number>>>
+  readonly happened: ReadonlyArray<Happened>
+  readonly covered: Covered
+  readonly steps: number
+  readonly submissions: number
+  readonly lines: ReadonlyArray<string>
+}
+
+export interface RunOptions {
+  /** Faults that are left out, by their places. */
+  readonly without?: ReadonlySet<number>
+  readonly traceLines?: number
+}
+
+const stepsMax = 400_000
+const quietWithinMillis = 14 * 24 * 3_600_000
+
+/** Runs until nothing is left to do. Tells whether that came about. // R1 */
+const runToQuiet = (world: World): boolean => {
+  const { queue } = world
+  const until = queue.now() + quietWithinMillis
+  while (queue.steps() < stepsMax) if (!queue.step(until)) return queue.waiting() === 0
+  return false
+}
+
+const runUntil = ({ queue }: World, until: number): void => {
+  while (queue.steps() < stepsMax && queue.step(until)) {
+    // Each step does its own work.
+  }
+}
+
+const doingOf = (world: World, violate: Doing["violate"]): Doing => ({
+  plan: world.plan,
+  queue: world.queue,
+  faults: world.faults,
+  told: world.told,
+  outside: world.outside,
+  violate,
+  cron: world.cron,
+})
+
+const clientOf = (world: World, index: number): Client => world.clients[index] as Client
+
+const schedule = (world: World, doing: Doing): void => {
+  for (const operation of world.plan.operations) {
+    const client = clientOf(world, operation.client)
+    world.queue.at(startsAt + operation.at, client.runner, `do ${operation._tag}`, () =>
+      client.run(perform(client, operation, doing)),
+    )
+  }
+}
+
+/** Resumes everything, and says about each call what happened to it. */
+const operate = (world: World, doing: Doing): void => {
+  const client = clientOf(world, 0)
+  world.plan.threads.forEach((address, thread) => {
+    const { state } = world.platform.object("thread", `${address.ownerId}/${address.threadId}`)
+    const waits = "SELECT 1 FROM submissions WHERE state <> 'settled' LIMIT 1"
+    if (!state.hasTable("submissions") || state.read(waits).length === 0) return
+    client.run(
+      Effect.andThen(
+        perform(client, { _tag: "Resume", at: 0, client: 0, thread }, doing),
+        Effect.ignore(resolveAll(client, address, doing)),
+      ),
+    )
+  })
+}
+
+/** How often operators and the cron may be needed before all is done. */
+const roundsMax = 8
+
+const isSettled = (world: World): boolean =>
+  world.platform
+    .objects()
+    .every(
+      ({ kind, state }) =>
+        kind !== "thread" ||
+        !state.hasTable("submissions") ||
+        state.read("SELECT 1 FROM submissions WHERE state <> 'settled' LIMIT 1").length === 0,
+    )
+
+const carryOn = (world: World, doing: Doing, violate: Doing["violate"]): boolean => {
+  for (let round = 0; round < roundsMax; round++) {
+    if (!runToQuiet(world)) {
+      violate("I20", "the world does not come to rest")
+      return false
+    }
+    judge.whenQuiet(world, violate)
+    if (round > 0 && isSettled(world)) return true
+    operate(world, doing)
+    if (round % 2 === 1) clientOf(world, 0).run(Effect.ignore(world.cron()))
+    runUntil(world, world.queue.now() + 3_600_000)
+  }
+  return runToQuiet(world)
+}
+
+const run = (plan: Plan, options: RunOptions): Outcome => {
+  const violations: Array<Violation> = []
+  const violate = (invariant: string, detail: string): void => {
+    if (violations.length < 20) violations.push({ seed: plan.seed, invariant, detail })
+  }
+  let world: World | undefined
+  const ambient = {
+    random: makeRandom(plan.seed + 1),
+    now: () => world?.queue.now() ?? startsAt,
+    onLeak: (what: string) => violate("determinism", `${what} was called behind the queue's back`),
+  }
+  return withAmbient(ambient, () => {
+    const made = makeWorld(plan, {
+      without: options.without ?? new Set(),
+      traceLines: options.traceLines ?? 0,
+      watching: (watched) => watchWorld(watched, violate),
+    })
+    world = made
+    const doing = doingOf(made, violate)
+    schedule(made, doing)
+    planFaults(made, doing)
+    runUntil(made, startsAt + plan.healsAt)
+    heal(made)
+    if (carryOn(made, doing, violate)) judge.atTheEnd(made, doing, violate, () => runToQuiet(made))
+    for (const { state } of made.platform.objects()) state.close() // R2
+    return {
+      seed: plan.seed,
+      hash: made.queue.trace.hash(),
+      violations,
+      faults: made.faults.counts(),
+      happened: made.faults.happened(),
+      covered: made.coverage.covered,
+      steps: made.queue.steps(),
+      submissions: made.told.intents.size,
+      lines: made.queue.trace.lines(),
+    }
+  })
+}
+
+/** Runs a plan to its verdict. */
+export const runPlan = (plan: Plan, options: RunOptions = {}): Promise<Outcome> =>
+  inTask(() => run(plan, options))

@@ -1,0 +1,62 @@
+/** A failing run in words: what was asked, what went wrong, and what was seen. */
+import type { Operation, Plan } from "./Plan.ts"
+import type { Op } from "./Script.ts"
+import type { Shrunk } from "./Shrink.ts"
+import { startsAt } from "./World.ts"
+
+const opWords = (op: Op): string => {
+  switch (op._tag) {
+    case "Step":
+      return `step ${op.name} (${op.behaviour.takesMillis} ms, ends ${op.behaviour.ends}${
+        op.behaviour.failures === 0 ? "" : ` after ${op.behaviour.failures} failures`
+      }${op.retries === 0 ? "" : `, ${op.retries} retries`})`
+    case "Call":
+      return `call ${op.name} of ${op.tool} (${op.behaviour.takesMillis} ms, ends ${op.behaviour.ends}, ${
+        op.landsMillis === undefined
+          ? "never carried out"
+          : `carried out after ${op.landsMillis} ms`
+      })`
+    case "Small":
+      return `${op.what} ${op.name}`
+    case "Work":
+      return `work for ${op.millis} ms`
+    case "Parallel":
+      return `at once [${op.branches.map(opWords).join("; ")}]`
+  }
+}
+
+const threadWords = (plan: Plan, index: number): string => {
+  const thread = plan.threads[index]
+  return `${thread?.ownerId}/${thread?.threadId}`
+}
+
+const operationWords = (plan: Plan, operation: Operation): string => {
+  switch (operation._tag) {
+    case "Submit":
+      return `submits ${operation.key} to ${threadWords(plan, operation.thread)} for ${operation.agent}: ${
+        operation.script.ops.map(opWords).join("; ") || "nothing"
+      }; it ends ${operation.script.ends === "well" ? "well" : `as it ${operation.script.ends}`}`
+    case "Abort":
+    case "Retry":
+      return `asks to ${operation._tag.toLowerCase()} ${operation.key}`
+    case "Maintenance":
+    case "Cron":
+    case "Rebuild":
+      return `${operation._tag.toLowerCase()} of ${plan.owners[operation.owner]}`
+    default:
+      return `${operation._tag.toLowerCase()} of ${threadWords(plan, operation.thread)}`
+  }
+}
+
+/** The shortest failing schedule, line by line. */
+export const tell = ({ outcome, plan }: Shrunk): ReadonlyArray<string> => {
+  const [violation] = outcome.violations
+  return [
+    `Seed ${plan.seed} violates ${violation?.invariant}: ${violation?.detail}`,
+    `Owners ${plan.owners.join(", ")}; messages take up to ${plan.latencyMillis} ms, flushes ${plan.flushMillis} ms; the world heals after ${plan.healsAt} ms.`,
+    ...plan.operations.map(
+      (one) => `  at ${one.at} ms client ${one.client} ${operationWords(plan, one)}`,
+    ),
+    ...outcome.happened.map(({ at, kind }) => `  at ${at - startsAt} ms: ${kind}`),
+  ]
+}

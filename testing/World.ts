@@ -1,0 +1,292 @@
+/**
+ * The world of a run: owners, threads, a registry, clients and the outside, as a plan has them, on one queue.
+ *
+ * The objects are the product's own code; all around them is the platform as it behaves.
+ *
+ * - W1 Everything random comes from the plan's seed, and everything that happens is in the trace.
+ */
+import { type Context, Effect, Layer } from "effect"
+import { runScheduled } from "../client/Scheduled.ts"
+import type { OwnerId } from "../contracts/Identifiers.ts"
+import { makeLimits } from "../contracts/Limits.ts"
+import { registryName } from "../contracts/RegistryRpc.ts"
+import { stubTarget } from "../contracts/transport/StubTarget.ts"
+import type { WireTarget } from "../contracts/transport/Wire.ts"
+import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
+import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
+import type { Failpoints } from "../platform/Failpoint.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { makeUuidGenerator } from "../platform/Uuid.ts"
+import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
+import { makeThread } from "../thread-actors/ThreadRuntime.ts"
+import { deployments, Reach, type Reconciling } from "./Agents.ts"
+import { type Client, type Doing, makeClient } from "./Client.ts"
+import { type Coverage, makeCoverage } from "./Coverage.ts"
+import { type Faults, makeFaults } from "./Faults.ts"
+import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "./Incarnation.ts"
+import { makeNetwork, type Network, type Sender } from "./Network.ts"
+import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
+import type { Plan } from "./Plan.ts"
+import { makePlatform, type Platform } from "./Platform.ts"
+import { makeQueue, type Queue } from "./Queue.ts"
+import { makeRandom } from "./Random.ts"
+import { type LogLine, runnerContext } from "./RunnerContext.ts"
+import { makeTold, type Told } from "./Told.ts"
+import { makeTrace } from "./Trace.ts"
+
+/** The start of every run: epoch milliseconds. */
+export const startsAt = 1_800_000_000_000
+
+const limits = makeLimits()
+
+const digests = Object.fromEntries(
+  Object.entries(deployments).map(([version, agents]) => [version, agentsDigest(agents)]),
+)
+
+/** What is looked at while a run goes on. */
+export interface Watching extends Pick<
+  OutsideOptions,
+  "onStart" | "onLeft" | "onDone" | "onDiffers"
+> {
+  readonly onBatch: (object: SimulatedObject) => void
+  readonly onAlarmEnd: (object: SimulatedObject) => void
+  readonly onLog: (line: LogLine) => void
+}
+
+export interface WorldOptions {
+  readonly without: ReadonlySet<number>
+  readonly traceLines: number
+  readonly watching: (world: World) => Watching
+}
+
+export interface World {
+  readonly plan: Plan
+  readonly queue: Queue
+  readonly faults: Faults
+  readonly platform: Platform
+  readonly network: Network
+  readonly outside: Outside
+  readonly told: Told
+  readonly coverage: Coverage
+  readonly clients: ReadonlyArray<Client>
+  readonly cron: Doing["cron"]
+  /** The deployments that new incarnations may run. */
+  versions: ReadonlyArray<string>
+  /** Owners that were lost, and not rebuilt yet. */
+  readonly lost: Set<string>
+}
+
+const bytes = (queue: Queue) => (length: number) => {
+  const drawn = new Uint8Array(length)
+  for (let index = 0; index < length; index++) drawn[index] = queue.random.below(256)
+  return drawn
+}
+
+/** How something in the world reaches objects. */
+const reaching = (network: Network, platform: Platform) => (from: Sender) => ({
+  owner: (ownerId: string): WireTarget => {
+    const land = platform.land("owner", ownerId)
+    return stubTarget(() => network.target(from, ownerId, land))
+  },
+  thread: (ownerId: string, threadId: string): WireTarget => {
+    const name = `${ownerId}/${threadId}`
+    const land = platform.land("thread", name)
+    return stubTarget(() => network.target(from, name, land))
+  },
+  registry: (): WireTarget => {
+    const land = platform.land("registry", registryName)
+    return stubTarget(() => network.target(from, registryName, land))
+  },
+})
+
+const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
+  reach: (point) =>
+    Effect.suspend(() => {
+      const { object } = incarnation
+      world.coverage.point(object.kind, point)
+      if (!incarnation.holdsStorage) return Effect.void
+      if (world.faults.strike("replaced, the old one runs on")) {
+        world.platform.replace(object)
+        return Effect.void
+      }
+      if (!world.faults.strike("crash at a failpoint")) return Effect.void
+      world.coverage.crash(object.kind, point)
+      world.platform.crash(object)
+      return Effect.never
+    }),
+})
+
+const hostOf = (
+  world: World,
+  incarnation: Incarnation,
+  context: Context.Context<never>,
+): ObjectHost => {
+  const { queue } = world
+  const { object, runner } = incarnation
+  const now = () => runner.clock
+  return {
+    name: object.name,
+    storage: object.state.viewOf(incarnation),
+    now,
+    random: queue.random.next,
+    uuid: makeUuidGenerator({ now, randomBytes: bytes(queue) }),
+    waitUntil: (promise) => {
+      incarnation.kept += 1
+      const ended = () => {
+        incarnation.kept -= 1
+      }
+      promise.then(ended, ended)
+    },
+    macrotask: (task) => queue.macrotask(runner, task),
+    context,
+  }
+}
+
+const reconciling = ({ faults, queue }: World): Reconciling =>
+  faults.isHealed()
+    ? "looks"
+    : queue.random.weighted([
+        [12, "looks"],
+        [2, "fails"],
+        [1, "hangs"],
+        [1, "is uncertain"],
+      ] as const)
+
+/** Has an object build its server now, before its fibers may be made to yield. */
+const built = <A extends WireTarget>(code: A): A => {
+  void code.call({ _tag: "Interrupt", requestId: "nobody" as never })
+  return code
+}
+
+const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) => void): Code => {
+  const { object, runner, version } = incarnation
+  const context = runnerContext(world.queue, runner, onLog)
+  const host = hostOf(world, incarnation, context)
+  const sender: Sender = { runner, leave: (send) => leaveObject(incarnation, send) }
+  const reach = reaching(world.network, world.platform)(sender)
+  const shared = {
+    limits,
+    codeVersion: version,
+    agentsDigest: digests[version] as string,
+    failpoints: failpointsOf(world, incarnation),
+  }
+  switch (object.kind) {
+    case "owner": {
+      const { registry, thread } = reach
+      return built(makeOwnerRuntime(host, { ...shared, thread, registry: registry() }))
+    }
+    case "thread":
+      return makeThread(host, {
+        ...shared,
+        agents: deployments[version] as never,
+        services: Layer.succeed(Reach, {
+          outside: world.outside,
+          incarnation,
+          reconciles: () => reconciling(world),
+        }) as never,
+        owner: (ownerId: OwnerId) => reach.owner(ownerId),
+      })
+    case "registry":
+      return built(makeRegistryRuntime(host, { limits }))
+  }
+}
+
+const clientsOf = (world: World, onLog: (line: LogLine) => void) => {
+  const { network, plan, platform, queue } = world
+  const reachFrom = reaching(network, platform)
+  const make = (name: string) => {
+    const runner = queue.runner(name)
+    const sender: Sender = { runner, leave: (send) => send() }
+    const context = runnerContext(queue, runner, onLog)
+    return { runner, context, reach: reachFrom(sender) }
+  }
+  let requests = 0
+  const clients = Array.from({ length: plan.clients }, (_, index) => {
+    const { context, reach, runner } = make(`client ${index}`)
+    return makeClient({
+      principal: `client-${index}`,
+      runner,
+      context,
+      ...reach,
+      requestId: () => `c${index}-${requests++}`,
+    })
+  })
+  const cron = make("cron")
+  return {
+    clients,
+    cron: () => Effect.scoped(runScheduled(cron.reach, cron.reach.registry, limits)),
+  }
+}
+
+/** Makes the world of a plan. Nothing has happened in it yet. */
+export const makeWorld = (plan: Plan, options: WorldOptions): World => {
+  const random = makeRandom(plan.seed ^ 0x5eed) // W1
+  const queue = makeQueue({
+    random,
+    pace: plan.pace,
+    startsAt,
+    trace: (now) => makeTrace({ lines: options.traceLines, now }),
+  })
+  const faults = makeFaults({
+    random,
+    trace: queue.trace,
+    now: queue.now,
+    rates: plan.rates,
+    without: options.without,
+  })
+  const coverage = makeCoverage()
+  const network = makeNetwork({
+    queue,
+    faults,
+    latencyMillis: plan.latencyMillis,
+    onLand: (_name, message) => coverage.land(message),
+    onAnswer: (name, message, exit) => {
+      const mistake = coverage.answer(message, exit)
+      if (mistake !== undefined)
+        watching.onLog({ runner: outsider, level: "Error", message: `${name}: ${mistake}` })
+    },
+  })
+  const outsider = queue.runner("network")
+  const platform: Platform = makePlatform({
+    queue,
+    faults,
+    skewMillis: () => random.between(-plan.skewMillis, plan.skewMillis),
+    flushMillis: () =>
+      faults.strike("flush slow") ? random.between(50, 4_000) : random.below(plan.flushMillis + 1),
+    version: () => random.pick(world.versions),
+    mayYield: plan.pace.yields > 0,
+    code: (incarnation) => codeOf(world, incarnation, (line) => watching.onLog(line)),
+    onBatch: (object) => watching.onBatch(object),
+    onAlarmEnd: (object) => watching.onAlarmEnd(object),
+  })
+  const outside = makeOutside({
+    queue,
+    isHealed: faults.isHealed,
+    latency: network.latency,
+    onStart: (started) => watching.onStart(started),
+    onLeft: (call) => watching.onLeft(call),
+    onDone: (call) => watching.onDone(call),
+    onDiffers: (submissionId, name, values) => watching.onDiffers(submissionId, name, values),
+  })
+  const parts = {
+    plan,
+    queue,
+    faults,
+    platform,
+    network,
+    outside,
+    told: makeTold(),
+    coverage,
+    versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
+    lost: new Set<string>(),
+    clients: [],
+    cron: () => Effect.void,
+  }
+  const world: World = parts
+  Object.assign(
+    world,
+    clientsOf(world, (line) => watching.onLog(line)),
+  )
+  const watching = options.watching(world)
+  return world
+}

@@ -1,0 +1,47 @@
+/**
+ * I7 Alarm coverage, at every instant: whenever no pass runs and anything is enrolled or due, an alarm that
+ * will really fire is set.
+ *
+ * - V1 An alarm that the platform has given up is nobody's fault until the next request repairs it.
+ * - V2 It rings no later than a minute after the earliest deadline: so long may the wait after a pass that did
+ *   not end last, and so long does an alarm that is overdue count.
+ */
+import type { SimulatedObject } from "../Incarnation.ts"
+import type { World } from "../World.ts"
+import type { Violate } from "./Violate.ts"
+
+const graceMillis = 66_000
+
+interface Owed {
+  readonly thread_id: string
+  readonly work: string
+  readonly next_at: number | null
+}
+
+/** The lane that needs something first. */
+const earliest = ({ state }: SimulatedObject): Owed | undefined =>
+  state.read<{ [K in keyof Owed]: Owed[K] }>(
+    `SELECT thread_id, work, next_at FROM lanes WHERE work IS NOT NULL AND work <> 'held'
+     ORDER BY next_at LIMIT 1`,
+  )[0]
+
+export const alarmCovers = (
+  { platform, queue }: World,
+  owner: SimulatedObject,
+  violate: Violate,
+): void => {
+  const { alarm, state } = owner
+  if (owner.kind !== "owner" || alarm.running !== undefined || alarm.givenUp) return // V1
+  if (!state.hasTable("lanes")) return
+  const owed = earliest(owner)
+  if (owed === undefined) return
+  const told = `${owner.name}: ${owed.thread_id} needs ${owed.work}`
+  const at = state.alarmAt()
+  if (at === null) {
+    if (!platform.willRing(owner)) violate("I7", `${told}, and no alarm is set`)
+    return
+  }
+  const dueAt = Math.floor((owed.next_at ?? 0) / 1000)
+  const latest = Math.max(dueAt, queue.now()) + graceMillis // V2
+  if (at > latest) violate("I7", `${told} at ${dueAt}, and the alarm is set for ${at}`)
+}

@@ -1,0 +1,25 @@
+/**
+ * What is judged once a world is quiet, and at its end.
+ *
+ * - J1 The quiet invariants hold whenever nothing is left to run: also while operators are still awaited.
+ * - J2 At the end everything that was accepted has settled, and the records hold together.
+ */
+import type { Doing } from "../Client.ts"
+import type { World } from "../World.ts"
+import { nothingIsArmed } from "./Quiet.ts"
+import { readsWriteNothing } from "./Reads.ts"
+import { recordsHold } from "./Records.ts"
+import { promisesAreKept, receiptsSurvive } from "./Settlements.ts"
+import type { Violate } from "./Violate.ts"
+
+export const judge = {
+  /** J1 */
+  whenQuiet: (world: World, violate: Violate): void => nothingIsArmed(world, violate), // J1
+  /** `settle` runs the world to quiet again after something was asked of it. */
+  atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
+    promisesAreKept(world, violate) // J2
+    recordsHold(world, violate) // J2
+    receiptsSurvive(world, doing, violate, settle)
+    readsWriteNothing(world, doing, violate, settle)
+  },
+}

@@ -1,0 +1,44 @@
+/**
+ * I8 No enrolment is cleared that a report did not account for: a lane that needs nothing, and is not
+ * enrolled, belongs to a thread that has nothing to run.
+ *
+ * - A1 Of a paused thread nothing runs; what is parked waits for somebody's word.
+ * - A2 An owner that was lost knows nothing until it is rebuilt.
+ */
+import type { SimulatedObject } from "../Incarnation.ts"
+import type { World } from "../World.ts"
+import type { Violate } from "./Violate.ts"
+
+interface StoredLane {
+  readonly enrolled: string | null
+  readonly must_visit: number
+  readonly work: string | null
+}
+
+const runnable = `SELECT sequence, state FROM submissions
+  WHERE state IN ('ready', 'running', 'suspended') ORDER BY sequence LIMIT 1`
+
+export const laneKnows = (
+  world: World,
+  owner: SimulatedObject,
+  thread: SimulatedObject,
+  violate: Violate,
+): void => {
+  if (world.lost.has(owner.name) || !thread.state.hasTable("submissions")) return // A2
+  const [lane] = owner.state.hasTable("lanes")
+    ? owner.state.read<{ [K in keyof StoredLane]: StoredLane[K] }>(
+        "SELECT enrolled, must_visit, work FROM lanes WHERE thread_id = ?",
+        thread.name.slice(owner.name.length + 1),
+      )
+    : []
+  if (lane !== undefined && (lane.work !== null || lane.enrolled !== null || lane.must_visit === 1))
+    return
+  const [row] = thread.state.read<{ sequence: number; state: string }>(runnable)
+  if (row === undefined) return
+  const [meta] = thread.state.read<{ paused: number }>("SELECT paused FROM meta")
+  if (meta?.paused === 1) return // A1
+  violate(
+    "I8",
+    `${thread.name}: submission ${row.sequence} is ${row.state}, and its lane needs nothing`,
+  )
+}

@@ -1,0 +1,48 @@
+/**
+ * I15 Reads and `explain` write nothing. And `verify` finds nothing wrong in a world that is whole.
+ */
+import { Effect } from "effect"
+import type { Doing } from "../Client.ts"
+import type { World } from "../World.ts"
+import type { Violate } from "./Violate.ts"
+
+const batches = (world: World): number =>
+  world.platform.objects().reduce((sum, { state }) => sum + state.batches(), 0)
+
+export const readsWriteNothing = (
+  world: World,
+  doing: Doing,
+  violate: Violate,
+  settle: () => boolean,
+): void => {
+  const before = batches(world)
+  const [client] = world.clients
+  if (client === undefined) return
+  for (const address of doing.plan.threads) {
+    const name = `${address.ownerId}/${address.threadId}`
+    if (!world.platform.object("thread", name).state.hasTable("journal")) continue
+    const { owner, thread } = client.rpcs
+    client.run(
+      Effect.match(
+        Effect.all([
+          thread.verify(address),
+          thread.explain(address),
+          owner.laneStatus(address),
+          owner.obligations({ ownerId: address.ownerId }),
+        ]),
+        {
+          onSuccess: ([verified]) => {
+            for (const check of verified.checks)
+              if (check._tag === "Failed") violate("I5", `${name}: ${check.check}: ${check.detail}`)
+          },
+          onFailure: (error) => {
+            if (error._tag !== "ThreadForgotten")
+              violate("I15", `${name}: a read failed: ${error._tag}`)
+          },
+        },
+      ),
+    )
+  }
+  if (!settle()) violate("I20", "the world does not come to rest after reads")
+  if (batches(world) !== before) violate("I15", `reads wrote ${batches(world) - before} times`)
+}

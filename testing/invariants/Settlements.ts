@@ -1,0 +1,105 @@
+/**
+ * I1 One settlement per receipt, none without one. I2 A receipt survives everything.
+ *
+ * - T1 Every answer that clients were given about one key, or one submission, is the same answer.
+ * - T2 A thread that was forgotten on somebody's word may have forgotten its submissions, and nothing else may.
+ */
+import { Effect } from "effect"
+import { type Client, type Doing, persist, submitCall } from "../Client.ts"
+import type { SimulatedObject } from "../Incarnation.ts"
+import type { Intent } from "../Told.ts"
+import type { World } from "../World.ts"
+import type { Violate } from "./Violate.ts"
+
+const threadOf = (world: World, { address }: Intent): SimulatedObject =>
+  world.platform.object("thread", `${address.ownerId}/${address.threadId}`)
+
+const isForgotten = ({ state }: SimulatedObject): boolean =>
+  state.hasTable("meta") &&
+  state.read("SELECT 1 FROM meta WHERE forgottenAt IS NOT NULL").length > 0
+
+const sameAnswers = (intent: Intent, violate: Violate): void => {
+  const [first, ...receipts] = intent.receipts
+  if (first === undefined) {
+    if (intent.settlements.length > 0) violate("I1", `${intent.key} settled without a receipt`)
+    return
+  }
+  for (const other of receipts)
+    if (other.submissionId !== first.submissionId || other.sequence !== first.sequence)
+      violate("I2", `${intent.key} was given two receipts`) // T1
+  const [settled, ...settlements] = intent.settlements.map((one) => JSON.stringify(one))
+  for (const other of settlements)
+    if (other !== settled)
+      violate("I1", `${intent.key} was told two settlements: ${settled}, ${other}`) // T1
+}
+
+const settledOnce = (thread: SimulatedObject, intent: Intent, violate: Violate): void => {
+  const [receipt] = intent.receipts
+  if (receipt === undefined) return
+  const [row] = thread.state.read<{ state: string; outcome: string | null }>(
+    "SELECT state, outcome FROM submissions WHERE id = ?",
+    receipt.submissionId,
+  )
+  if (row === undefined)
+    return violate("I2", `${intent.key} has a receipt, and its thread has no row`)
+  if (row.state !== "settled") return violate("I1", `${intent.key} is ${row.state} for good`)
+  for (const { outcome } of intent.settlements)
+    if (outcome !== row.outcome)
+      violate("I1", `${intent.key} was told ${outcome}, and settled ${row.outcome}`)
+  if (row.outcome === "aborted" && !intent.abortAsked && intent.settlements.length > 0)
+    violate("I1", `${intent.key} settled aborted, and nobody asked for it`)
+}
+
+/** Every intent with a receipt has its one settlement. */
+export const promisesAreKept = (world: World, violate: Violate): void => {
+  const ids = new Map<string, string>()
+  for (const intent of world.told.intents.values()) {
+    sameAnswers(intent, violate)
+    const thread = threadOf(world, intent)
+    if (isForgotten(thread)) {
+      if (world.told.forgotten.size === 0) violate("I2", `${thread.name} was forgotten unasked`) // T2
+      continue
+    }
+    const [receipt] = intent.receipts
+    if (receipt !== undefined) {
+      const other = ids.get(receipt.submissionId)
+      if (other !== undefined) violate("I1", `${other} and ${intent.key} share a submission`)
+      ids.set(receipt.submissionId, intent.key)
+    }
+    settledOnce(thread, intent, violate)
+  }
+}
+
+/** A few keys are sent once more: each gets the receipt it had. */
+export const receiptsSurvive = (
+  world: World,
+  doing: Doing,
+  violate: Violate,
+  settle: () => boolean,
+): void => {
+  const intents = [...world.told.intents.values()].filter(
+    (intent) => intent.receipts.length > 0 && !isForgotten(threadOf(world, intent)),
+  )
+  const some = intents.filter((_, index) => index % 7 === world.plan.seed % 7)
+  let answered = 0
+  for (const intent of some) {
+    const client = world.clients[intent.client] as Client
+    client.run(
+      Effect.match(
+        persist(submitCall(client, intent, doing), () => false),
+        {
+          onSuccess: (receipt) => {
+            answered += 1
+            const [first] = intent.receipts
+            if (receipt.submissionId !== first?.submissionId || !receipt.duplicate)
+              violate("I2", `${intent.key} was given another receipt when it was sent again`)
+          },
+          onFailure: (error) =>
+            violate("I2", `${intent.key} was refused when sent again: ${error._tag}`),
+        },
+      ),
+    )
+  }
+  if (!settle()) violate("I20", "the world does not come to rest after keys were sent again")
+  if (answered < some.length) violate("I2", `${some.length - answered} keys got no answer`)
+}

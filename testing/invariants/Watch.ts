@@ -1,0 +1,47 @@
+/**
+ * What is watched while a run goes on: the invariants that hold between any two events.
+ *
+ * - W1 I7: the alarm of an owner is looked at after each of its commits, and after each end of its handler.
+ * - W2 I8: a lane is looked at after each commit of its owner and of its thread.
+ * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object.
+ */
+import type { SimulatedObject } from "../Incarnation.ts"
+import type { LogLine } from "../RunnerContext.ts"
+import type { Watching, World } from "../World.ts"
+import { alarmCovers } from "./AlarmCoverage.ts"
+import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
+import { laneKnows } from "./LaneAccounts.ts"
+import type { Violate } from "./Violate.ts"
+
+/** Lines of our own log that only a mistake of ours writes. */
+const mistakes = /mistake of ours|answered with a defect|^Defect \S+ in (?!agent)/
+
+const ownerOf = (world: World, thread: SimulatedObject): SimulatedObject =>
+  world.platform.object("owner", thread.name.slice(0, thread.name.indexOf("/")))
+
+export const watchWorld = (world: World, violate: Violate): Watching => ({
+  onBatch: (object) => {
+    if (object.kind === "owner") {
+      alarmCovers(world, object, violate) // W1
+      for (const { ownerId, threadId } of world.plan.threads)
+        if (ownerId === object.name)
+          laneKnows(
+            world,
+            object,
+            world.platform.object("thread", `${ownerId}/${threadId}`),
+            violate,
+          ) // W2
+    }
+    if (object.kind === "thread") laneKnows(world, ownerOf(world, object), object, violate) // W2
+  },
+  onAlarmEnd: (object) => alarmCovers(world, object, violate), // W1
+  onStart: (started) => mayStart(started, violate), // W3
+  onLeft: (call) => mayLeave(call, violate), // W3
+  onDone: (call) => paidOnce(call, violate),
+  onDiffers: (submissionId, name, values) =>
+    violate("I5", `the handler of ${submissionId} was given for ${name}: ${values}`),
+  onLog: ({ level, message, runner }: LogLine) => {
+    world.queue.trace.note("log", level, message)
+    if (mistakes.test(message)) violate("no mistakes of ours", `${runner.name}: ${message}`)
+  },
+})
