@@ -182,7 +182,7 @@ const authorized = (operation: Operation): Effect.Effect<void, OperationDenied |
 export const callerMiddlewareLayer: Layer.Layer<CallerMiddleware> = Layer.succeed(
   CallerMiddleware,
   (effect, { rpc, headers, payload }) => {
-    const denied = Effect.fail(new OperationDenied({ operation: rpc._tag }))
+    const denied = Effect.suspend(() => Effect.fail(new OperationDenied({ operation: rpc._tag })))
     const allowed = Context.get(rpc.annotations, AllowedRole)
     return Option.match(callerOf(headers), {
       onNone: () => denied, // Z1
