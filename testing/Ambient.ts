@@ -40,6 +40,8 @@ const replacements = ({ now, onLeak, random }: AmbientOptions): Replaced => {
       "getRandomValues",
       (bytes: Uint8Array) => bytes.map((_, index, all) => (all[index] = random.below(256))),
     ],
+    // Nobody reads the stacks of errors that are answers.
+    [Error, "stackTraceLimit", 0],
     [globalThis, "setTimeout", leak("setTimeout")],
     [globalThis, "setInterval", leak("setInterval")],
     [globalThis, "setImmediate", leak("setImmediate")],

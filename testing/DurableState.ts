@@ -11,7 +11,6 @@
  * - S2 What waits at the gate for a batch that was taken back never leaves.
  * - S3 An incarnation that was replaced can neither read nor write.
  */
-import { DatabaseSync, type StatementSync } from "node:sqlite"
 import {
   checkBindings,
   makeTransaction,
@@ -21,6 +20,7 @@ import {
   StorageFailure,
   type SqlValue,
 } from "../platform/ObjectStorage.ts"
+import { openDatabase } from "./Database.ts"
 import type { Queue } from "./Queue.ts"
 
 /** What is wrong with a storage at present. */
@@ -34,6 +34,8 @@ export interface Tenant {
 
 export interface DurableStateOptions {
   readonly queue: Queue
+  /** Objects of one kind have the same tables. */
+  readonly kind: string
   readonly label: string
   /** How long the next flush takes. */
   readonly flushMillis: () => number
@@ -82,33 +84,9 @@ interface Waiting {
   readonly run: () => void
 }
 
-/** A database with its statements. */
-const openDatabase = () => {
-  const database = new DatabaseSync(":memory:")
-  const statements = new Map<string, StatementSync>()
-  const prepare = (text: string): StatementSync => {
-    let statement = statements.get(text)
-    if (statement === undefined) {
-      statement = database.prepare(text)
-      statements.set(text, statement)
-    }
-    return statement
-  }
-  return {
-    all: (text: string, bindings: ReadonlyArray<SqlValue>) =>
-      prepare(text).all(...bindings) as Array<SqlRow>,
-    run: (text: string, bindings: ReadonlyArray<SqlValue> = []) =>
-      Number(prepare(text).run(...bindings).changes),
-    close: () => {
-      statements.clear()
-      database.close()
-    },
-  }
-}
-
 export const makeDurableState = (options: DurableStateOptions): DurableState => {
   const { queue } = options
-  let database = openDatabase()
+  let database = openDatabase(options.kind)
   /** Savepoints on the stack; of these, how many are durable. // S1 */
   let depth = 0
   let durable = 0
@@ -125,7 +103,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
 
   const settle = (): void => {
     if (durable < depth) return
-    if (depth > 0) database.run("RELEASE b1")
+    if (depth > 0) database.keep(1)
     depth = durable = 0
     alarms = [alarmAt]
   }
@@ -155,16 +133,15 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
   }
 
   const undo = (to: number): void => {
-    database.run(`ROLLBACK TO b${to + 1}`)
-    database.run(`RELEASE b${to + 1}`)
+    database.undo(to + 1)
     depth = to
   }
 
   /** One batch: what the block writes, or nothing of it. */
   const batch = <A>(work: () => A): A => {
     const before = alarmAt
-    database.run(`SAVEPOINT b${depth + 1}`)
     depth += 1
+    database.open(depth)
     block = { changed: false }
     try {
       const answer = work()
@@ -174,7 +151,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
         startFlush()
         options.onBatch()
       } else {
-        database.run(`RELEASE b${depth}`)
+        database.keep(depth)
         depth -= 1
       }
       return answer
@@ -290,13 +267,11 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
       reach(depth)
       database.run(text, bindings)
     },
-    hasTable: (name) =>
-      database.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", [name]).length >
-      0,
+    hasTable: (name) => database.hasTable(name),
     wipe: () => {
       crash()
       database.close()
-      database = openDatabase()
+      database = openDatabase(options.kind)
       alarmAt = null
       alarms = [null]
       options.onAlarm(null)

@@ -192,6 +192,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
   const make = (kind: ObjectKind, name: string): SimulatedObject => {
     const stateOptions: DurableStateOptions = {
       queue,
+      kind,
       label: name,
       flushMillis: options.flushMillis,
       onBatch: () => options.onBatch(object),

@@ -18,6 +18,16 @@ interface StoredLane {
 const runnable = `SELECT sequence, state FROM submissions
   WHERE state IN ('ready', 'running', 'suspended') ORDER BY sequence LIMIT 1`
 
+const restful = `SELECT thread_id FROM lanes
+  WHERE work IS NULL AND enrolled IS NULL AND must_visit = 0`
+
+/** Looks at every lane of an owner that needs nothing. */
+export const lanesKnow = (world: World, owner: SimulatedObject, violate: Violate): void => {
+  if (!owner.state.hasTable("lanes")) return
+  for (const { thread_id } of owner.state.read<{ thread_id: string }>(restful))
+    laneKnows(world, owner, world.platform.object("thread", `${owner.name}/${thread_id}`), violate)
+}
+
 export const laneKnows = (
   world: World,
   owner: SimulatedObject,

@@ -10,7 +10,7 @@ import type { LogLine } from "../RunnerContext.ts"
 import type { Watching, World } from "../World.ts"
 import { alarmCovers } from "./AlarmCoverage.ts"
 import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
-import { laneKnows } from "./LaneAccounts.ts"
+import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
 import type { Violate } from "./Violate.ts"
 
 /** Lines of our own log that only a mistake of ours writes. */
@@ -23,14 +23,7 @@ export const watchWorld = (world: World, violate: Violate): Watching => ({
   onBatch: (object) => {
     if (object.kind === "owner") {
       alarmCovers(world, object, violate) // W1
-      for (const { ownerId, threadId } of world.plan.threads)
-        if (ownerId === object.name)
-          laneKnows(
-            world,
-            object,
-            world.platform.object("thread", `${ownerId}/${threadId}`),
-            violate,
-          ) // W2
+      lanesKnow(world, object, violate) // W2
     }
     if (object.kind === "thread") laneKnows(world, ownerOf(world, object), object, violate) // W2
   },

@@ -1,0 +1,149 @@
+/**
+ * A database that is cheap to make: its tables come from an earlier run that made the same ones.
+ *
+ * An object's database is blank until somebody makes tables. The first run of a process makes them for real;
+ * later ones take a database that has been emptied, and check that the same tables are asked for.
+ *
+ * - D1 A blank database has no tables, whatever is kept for it; one whose making was taken back is blank again.
+ * - D2 Tables are taken as they are only if exactly the same statements ask for them, in the same order.
+ * - D3 A database is handed on empty.
+ */
+import { DatabaseSync, type StatementSync } from "node:sqlite"
+import type { SqlRow, SqlValue } from "../platform/ObjectStorage.ts"
+
+export interface Database {
+  readonly all: (text: string, bindings: ReadonlyArray<SqlValue>) => Array<SqlRow>
+  /** Gives how many rows it changed. */
+  readonly run: (text: string, bindings: ReadonlyArray<SqlValue>) => number
+  readonly hasTable: (name: string) => boolean
+  /** Opens the savepoint of this depth; from 1. */
+  readonly open: (depth: number) => void
+  /** Takes back everything since the savepoint of this depth was opened, and closes it. */
+  readonly undo: (depth: number) => void
+  /** Keeps everything since the savepoint of this depth was opened. */
+  readonly keep: (depth: number) => void
+  readonly close: () => void
+}
+
+/** A real database, its statements, and the statements that made its tables. */
+interface Made {
+  readonly sqlite: DatabaseSync
+  readonly statements: Map<string, StatementSync>
+  readonly tables: Array<string>
+  readonly names: Set<string>
+  readonly emptying: Array<string>
+}
+
+const pool = new Map<string, Array<Made>>()
+/** As many are kept of each kind as a large world needs. */
+const keptMax = 16
+
+const make = (): Made => ({
+  sqlite: new DatabaseSync(":memory:"),
+  statements: new Map(),
+  tables: [],
+  names: new Set(),
+  emptying: [],
+})
+
+const prepared = ({ sqlite, statements }: Made, text: string): StatementSync => {
+  let statement = statements.get(text)
+  if (statement === undefined) {
+    statement = sqlite.prepare(text)
+    statements.set(text, statement)
+  }
+  return statement
+}
+
+const makesTables = (text: string): boolean => /^\s*(CREATE|ALTER)\b/.test(text)
+
+const empty = (made: Made): void => {
+  if (made.emptying.length === 0)
+    for (const { name } of made.sqlite
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .all() as Array<{ name: string }>)
+      made.emptying.push(`DELETE FROM "${name}"`)
+  for (const text of made.emptying) prepared(made, text).run() // D3
+}
+
+/** A blank database of a kind; databases of one kind have the same tables. */
+export const openDatabase = (kind: string): Database => {
+  let made: Made | undefined
+  /** Savepoints that are open, and the depth at which the tables were made. */
+  let depth = 0
+  let madeAt = 0
+  /** How many statements have asked for tables. */
+  let asked = 0
+
+  const handOn = (): void => {
+    if (made === undefined) return
+    empty(made)
+    const kept = pool.get(kind) ?? []
+    pool.set(kind, kept)
+    if (kept.length < keptMax) kept.push(made)
+    else made.sqlite.close()
+    made = undefined
+    asked = 0
+  }
+
+  const takeOne = (): Made => {
+    const one = pool.get(kind)?.pop() ?? make()
+    for (let at = 1; at <= depth; at++) prepared(one, `SAVEPOINT b${at}`).run()
+    madeAt = depth
+    return one
+  }
+
+  const askForTable = (text: string): void => {
+    made ??= takeOne()
+    const known = made.tables[asked]
+    if (known === undefined) {
+      made.sqlite.exec(text)
+      made.tables.push(text)
+      const name = /^\s*CREATE TABLE (\w+)/.exec(text)?.[1]
+      if (name !== undefined) made.names.add(name)
+    } else if (known !== text) throw new Error(`other tables than before: ${text}`) // D2
+    asked += 1
+  }
+
+  return {
+    all: (text, bindings) => {
+      if (made !== undefined) return prepared(made, text).all(...bindings) as Array<SqlRow>
+      if (/\bFROM sqlite_schema\b/.test(text)) return [] // D1
+      throw new Error(`no such table: ${text}`)
+    },
+    run: (text, bindings) => {
+      if (makesTables(text)) {
+        askForTable(text)
+        return 0
+      }
+      if (made === undefined) throw new Error(`no such table: ${text}`)
+      return Number(prepared(made, text).run(...bindings).changes)
+    },
+    hasTable: (name) => made?.names.has(name) === true,
+    open: (at) => {
+      depth = at
+      if (made !== undefined) prepared(made, `SAVEPOINT b${at}`).run()
+    },
+    undo: (at) => {
+      if (made !== undefined) {
+        prepared(made, `ROLLBACK TO b${at}`).run()
+        prepared(made, `RELEASE b${at}`).run()
+        if (at <= madeAt) {
+          for (let left = at - 1; left >= 1; left--) prepared(made, `RELEASE b${left}`).run()
+          handOn() // D1
+        }
+      }
+      depth = at - 1
+    },
+    keep: (at) => {
+      if (made !== undefined) prepared(made, `RELEASE b${at}`).run()
+      depth = at - 1
+      madeAt = Math.min(madeAt, depth)
+    },
+    close: () => {
+      if (made !== undefined && depth > 0) prepared(made, "RELEASE b1").run()
+      depth = 0
+      handOn()
+    },
+  }
+}
