@@ -146,7 +146,11 @@ export const ask = (thread: Thread, asked: Asked): Effect.Effect<Found, ReadFail
   })
 
 /** Whether the call is still the one that was asked about. // N1 */
-const isStill = (asked: Asked, row: SubmissionRow, calls: ReadonlyArray<OpenCall>): boolean =>
+export const isStill = (
+  asked: Asked,
+  row: SubmissionRow,
+  calls: ReadonlyArray<OpenCall>,
+): boolean =>
   row.epoch === asked.row.epoch &&
   row.state === asked.row.state &&
   row.abort === asked.row.abort &&

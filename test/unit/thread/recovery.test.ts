@@ -227,6 +227,29 @@ describe("a suspended run", () => {
     })
   })
 
+  it("with any record that cannot be read is told as unreadable, before anything is repaired", async () => {
+    const tool = payment("ordinary", { timeout: 1, reconcile: paidBefore })
+    const agent = Agent.make("agent", io).handler(
+      (_input, run) =>
+        Effect.andThen(
+          run.step("one", Schema.String, Effect.succeed("x")),
+          run.tool("pay", tool, Effect.never),
+        ),
+      { tools: [tool] },
+    )
+    for (const broken of ["payload = '{'", "kind = 'Nothing'"]) {
+      const world = makeWorld({ agents: [agent] })
+      await accepted(world.admit("agent", ""))
+      await go(world.process())
+      world.storage.sql.run(`UPDATE journal SET ${broken} WHERE name = 'one'`)
+      const before = world.storage.dump()
+      expect((await go(world.recover())).result).toMatchObject({
+        error: { _tag: "ThreadUnreadable", what: "journal" },
+      })
+      expect(world.storage.dump()).toBe(before)
+    }
+  })
+
   it("whose call's record cannot be read is told as unreadable, and nobody is asked", async () => {
     const asked: Array<string> = []
     const tool = payment("ordinary", {

@@ -124,6 +124,16 @@ describe("an ordinary tool call", () => {
     },
   )
 
+  it("is not made beside a try of it that is open, whoever claims its run", async () => {
+    const { outside, witness, world } = makeCase("ordinary", "takes too long")
+    await accepted(world.admit("agent", ""))
+    expect(await tags(world.process())).toEqual(["Suspended"])
+    world.storage.sql.run("UPDATE submissions SET state = 'ready', suspension = NULL")
+    expect(await tags(world.process())).toEqual(["Suspended"])
+    expect(outside.started).toEqual(["pay"])
+    expect(witness.saw).toEqual([])
+  })
+
   it("lets a parallel step go on, records its result, and only then ends the attempt", async () => {
     const tool = payment("ordinary", { timeout: "1 millis" })
     const ran: Array<string> = []
