@@ -88,7 +88,10 @@ export interface RunInfo {
   readonly attempt: number
   readonly principal: Principal
   readonly acceptedAt: number
-  /** After it, the attempt ends at its next fact and goes on in another. Epoch milliseconds. */
+  /**
+   * After it, the attempt ends at its next fact and goes on in another; not while an ordinary tool call is under
+   * way. Epoch milliseconds.
+   */
   readonly yieldAt: number
 }
 

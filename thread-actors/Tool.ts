@@ -2,7 +2,7 @@
  * Tools: what an author declares about a call to the outside, so that recovery knows what to do when its
  * outcome was lost, without running the handler that made it.
  */
-import type { Duration} from "effect";
+import type { Duration } from "effect"
 import { type Effect, Result, Schema } from "effect"
 import { StepName } from "../contracts/Identifiers.ts"
 import type { OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
@@ -50,7 +50,7 @@ export interface ToolOptions<A, E, R, X extends Execution> {
   readonly error?: JsonCodec<E>
   /**
    * Default 60 s, at most the ceiling of an attempt. Of an ordinary call it is a promise about the world: nothing
-   * of the call is under way after it, 30 s more for an object that was replaced.
+   * of the call is under way after it (30 s more for an object that was replaced), nor once its body has ended.
    */
   readonly timeout?: Duration.Input
   /**

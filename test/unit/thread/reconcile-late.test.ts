@@ -17,6 +17,7 @@ import {
   stateOf,
 } from "./calls.ts"
 import { accepted, go, makeWorld, until, type WorldOptions } from "./harness.ts"
+import { operate, taken } from "./operators.ts"
 import { type Answer, answers, makeCase, overMillis } from "./reconcilers.ts"
 
 const outcome = ["ToolPrepared pay 0", "ToolSettled pay 1"]
@@ -67,6 +68,17 @@ describe("an answer that comes too late", () => {
       await settle(world)
     },
   )
+
+  it("applies nothing to a thread that was forgotten meanwhile", async () => {
+    const { find, submissionId, recovered, world } = await looking(true)
+    const told = recovered.catch((error: unknown) => error)
+    await taken(operate(world).forget({ abort: true }))
+    const before = world.storage.dump()
+    find(answers.completed)
+    expect(await told).toMatchObject({ _tag: "ThreadForgotten" })
+    expect(world.storage.dump()).toBe(before)
+    expect(before).not.toContain(submissionId)
+  })
 
   it("is lost with its incarnation: the next one asks for itself, and records it once", async () => {
     const { asked, find, recovered, submissionId, world } = await looking()

@@ -1,9 +1,9 @@
 /** Several calls of one run of which nobody knows whether they happened. */
-import { Effect } from "effect"
+import { Deferred, Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
-import { io, openRows, payment, questionsOf, settle, settlementOf } from "./calls.ts"
-import { accepted, answers, go, makeWorld } from "./harness.ts"
+import { decisionsOf, io, openRows, payment, questionsOf, settle, settlementOf } from "./calls.ts"
+import { accepted, answers, go, makeWorld, until } from "./harness.ts"
 import { operate, refused, taken } from "./operators.ts"
 import { abort, completed, doubted, never } from "./unknowns.ts"
 
@@ -136,5 +136,61 @@ describe("a word about a run that is not parked yet", () => {
     const { records } = await go(world.history())
     expect(records.filter(({ kind }) => kind === "AbortRequested")).toHaveLength(1)
     await settle(world)
+  })
+
+  /** The reconciler of one call looks, while the other is unknown. */
+  const looking = async () => {
+    const answer = Deferred.makeUnsafe<Agent.Reconciliation<string>>()
+    const asked: Array<string> = []
+    const tool = payment("ordinary", {
+      timeout: 1,
+      reconcile: ({ name }): Effect.Effect<Agent.Reconciliation<string>, string> => {
+        if (name === "a") return Effect.succeed({ _tag: "Uncertain" })
+        return asked.push(name) === 1 ? Effect.fail("not yet") : Deferred.await(answer)
+      },
+    })
+    const agent = Agent.make("agent", io).handler(
+      (_input, run) =>
+        Effect.all(
+          ["a", "b"].map((name) => run.tool(name, tool, Effect.never)),
+          { concurrency: "unbounded" },
+        ),
+      { tools: [tool] },
+    )
+    const world = makeWorld({ agents: [agent], cutsOff: true })
+    const { submissionId } = await accepted(world.admit("agent", ""))
+    await answers(world.process())
+    await go(world.recover())
+    const [question] = await questionsOf(world, submissionId)
+    if (question === undefined) throw new Error("nothing is asked")
+    world.time.now += 5_000
+    const recovered = decisionsOf(world)
+    await until(
+      "the reconciler looks",
+      () => asked.length,
+      (count) => count === 2,
+    )
+    const find = () =>
+      Deferred.doneUnsafe(answer, Effect.succeed({ _tag: "Completed", result: "b found" }))
+    return { find, operator: operate(world), question, recovered, submissionId, world }
+  }
+
+  it("lands while a reconciler looks at the other call: both count", async () => {
+    const { find, operator, question, recovered, submissionId, world } = await looking()
+    await taken(operator.resolve(question, completed("a told")))
+    find()
+    expect(await recovered).toEqual(["Reconcile: repaired"])
+    await settle(world)
+    expect(await settlementOf(world, submissionId)).toMatchObject({ output: ["a told", "b found"] })
+  })
+
+  it("ends it while a reconciler looks at the other call: what that finds counts for nothing", async () => {
+    const { find, operator, question, recovered, submissionId, world } = await looking()
+    await taken(operator.resolve(question, abort))
+    const before = world.storage.dump()
+    find()
+    expect(await recovered).toEqual(["NoAction: none"])
+    expect(world.storage.dump()).toBe(before)
+    expect(await settlementOf(world, submissionId)).toMatchObject({ outcome: "aborted" })
   })
 })
