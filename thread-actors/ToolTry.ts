@@ -187,7 +187,8 @@ const run = (running: Running, plan: Plan, part: number, restore: Restore): Outc
     const typed = cause.reasons.find(Cause.isFailReason)
     if (typed !== undefined && !Cause.hasDies(cause) && !Cause.hasInterrupts(cause))
       return failed(running, plan, part, typed.error)
-    return isOrdinary(plan) ? open(running, plan, cause) : Effect.failCause(cause) // T2
+    if (!isOrdinary(plan)) return Effect.failCause(cause)
+    return open(running, plan, Cause.hasDies(cause) ? cause : "it was interrupted") // T2
   })
 
 /** Hands the run back without beginning the call. An attempt that came to nothing is counted. // T4 */
