@@ -166,8 +166,11 @@ const doubt = Agent.make("doubt", { input: Schema.Json, output: Schema.String })
 export const requests = new Map<string, number>()
 export const carriedOut = new Map<string, number>()
 
-/** How long the slow bank takes, and what its callers allow it: more than that, or far too little. */
-export const slowMillis = 300
+/**
+ * How long the slow bank takes: longer than an owner looks away from a run, so that a lost one is found before
+ * the bank has done what it was asked for.
+ */
+export const slowMillis = 800
 
 /** A provider that knows of a payment once it has carried it out, and says "never started" until then. */
 const slowCharge = (name: string, timeoutMillis: number) =>
@@ -183,18 +186,24 @@ const slowCharge = (name: string, timeoutMillis: number) =>
       ),
   })
 
-const slowlyPaid = (call: Agent.ToolCall) =>
-  Effect.promise(() => env.LOOM_BANK.getByName("slow").paySlowly(paymentOf(call)))
-
 const patient = slowCharge("patient", slowMillis + 100)
 const hasty = slowCharge("hasty", 20)
 
 const paySlowly = Agent.make("pay-slowly", {
   input: Schema.Struct({ hasty: Schema.Boolean }),
   output: Schema.String,
-}).handler((input, run) => run.tool("charge", input.hasty ? hasty : patient, slowlyPaid), {
-  tools: [patient, hasty],
-})
+}).handler(
+  (input, run) =>
+    run.tool("charge", input.hasty ? hasty : patient, (call) =>
+      Effect.promise(() =>
+        env.LOOM_BANK.getByName("slow").paySlowly(
+          paymentOf(call),
+          input.hasty ? 10 * slowMillis : slowMillis,
+        ),
+      ),
+    ),
+  { tools: [patient, hasty] },
+)
 
 /** The agents that every deployment of the loom has. */
 export const agents = [

@@ -9,14 +9,7 @@ import { DurableObject } from "cloudflare:workers"
 import { Effect, Layer } from "effect"
 import { Heddle, type Limits } from "../../heddle.ts"
 import type { WireExit, WireMessage, WireSink } from "../../contracts/transport/index.ts"
-import {
-  agents,
-  agentsWithGuest,
-  carriedOut,
-  payments,
-  requests,
-  slowMillis,
-} from "./loom-agents.ts"
+import { agents, agentsWithGuest, carriedOut, payments, requests } from "./loom-agents.ts"
 import {
   brokenServices,
   brokenStorage,
@@ -147,9 +140,9 @@ export class LoomBank extends DurableObject<Cloudflare.Env> {
   }
 
   /** Carries the payment out a while after the request came, whatever becomes of who asked. */
-  async paySlowly(name: string): Promise<string> {
+  async paySlowly(name: string, millis: number): Promise<string> {
     countIn(requests, name)
-    await new Promise((resolve) => setTimeout(resolve, slowMillis))
+    await new Promise((resolve) => setTimeout(resolve, millis))
     countIn(carriedOut, name)
     return "paid"
   }

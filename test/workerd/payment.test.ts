@@ -1,5 +1,5 @@
 /**
- * A provider that carries a payment out 20 s (scaled to 300 ms) after the request left, a crash in between, and a
+ * A provider that carries a payment out 20 s (scaled to 800 ms) after the request left, a crash in between, and a
  * reconciler that says "never started" until then: paid once. Nothing but the alarm drives the recovery.
  */
 import { describe, expect, it } from "@effect/vitest"
@@ -29,6 +29,10 @@ describe("a payment that is carried out 20 s (scaled) after its request left", (
       const receipt = yield* loom.accepted(order(false))
       yield* requested(loom)
       yield* loom.killThread()
+      yield* loom.until("the owner waits for the call's end", async () => {
+        const { rows } = await loom.rows()
+        return rows["lanes"]?.[0]?.["work"] === "recover"
+      })
       expect(yield* loom.settled(receipt)).toMatchObject({ outcome: "completed", output: "paid" })
       yield* loom.quiet
       yield* expectPaidOnce(loom)
