@@ -10,13 +10,15 @@
  * - M4 The block that settles a head claims the next one only while a call waits and its slice lasts.
  * - M5 Whatever happens, the attempt stops being the live one, and those who wait are told.
  * - M6 No handler starts, or goes on untold, under an abort that came before its start.
+ * - M7 An attempt is the live one from the turn of its claim's commit on: nobody finds its row running without it.
  */
 import { Deferred, Effect, Option } from "effect"
 import { bracket } from "../platform/Failpoint.ts"
-import { transact } from "./Block.ts"
+import { type Block, transact } from "./Block.ts"
 import { type ClaimAnswer, claimNext } from "./Claim.ts"
 import { attempt, type Tried } from "./Durable.ts"
 import { logCause } from "./Failures.ts"
+import { flush } from "./Flush.ts"
 import { runHandler } from "./Handler.ts"
 import {
   type AttemptEnd,
@@ -32,16 +34,6 @@ import { clockOf, type Thread } from "./Thread.ts"
 import { verdictOfThrown } from "./VerdictOfThrown.ts"
 import { within } from "./Within.ts"
 
-const flush = (thread: Thread): Effect.Effect<boolean> =>
-  Effect.callback((resume) => {
-    const failed = () => resume(Effect.succeed(false))
-    try {
-      thread.host.storage.sync().then(() => resume(Effect.succeed(true)), failed)
-    } catch {
-      failed()
-    }
-  })
-
 const verdictOf = (thread: Thread, live: LiveAttempt): Effect.Effect<Verdict> =>
   Effect.gen(function* () {
     if (live.flushFirst && !(yield* flush(thread))) return { _tag: "StorageLost" } // M1
@@ -54,42 +46,43 @@ const verdictOf = (thread: Thread, live: LiveAttempt): Effect.Effect<Verdict> =>
     return Option.getOrElse(verdict, (): Verdict => ({ _tag: "OutOfTime" })) // M2
   })
 
-interface Ending {
-  readonly end: AttemptEnd
-  readonly next: ClaimAnswer | undefined
-}
-
 /** The next claim of the same block, if the driving call still has room for it. */
 const mayContinue = (thread: Thread, now: number): boolean => {
   const { turn } = thread
   return turn !== undefined && turn.headsLeft > 0 && now < turn.sliceEndAt // M4
 }
 
-const gone: Ending = { end: { _tag: "Gone" }, next: undefined }
+const gone: AttemptEnd = { _tag: "Gone" }
+
+/** The block that ends an attempt, and the claim of the next head in it. */
+const endIn = (
+  block: Block,
+  live: LiveAttempt,
+  verdict: Verdict,
+): { readonly end: AttemptEnd; readonly next: ClaimAnswer | undefined } => {
+  const end = conclude(block, live, verdict)
+  const { turn } = block.thread
+  const settled = end._tag === "Answered" && end.answer._tag === "Settled"
+  if (!settled || turn === undefined) return { end, next: undefined }
+  turn.headsLeft -= 1
+  return { end, next: mayContinue(block.thread, block.now) ? claimNext(block, turn) : undefined }
+}
 
 const concluded = (
   thread: Thread,
   live: LiveAttempt,
   verdict: Verdict,
-): Effect.Effect<Tried<Ending>> =>
+): Effect.Effect<Tried<AttemptEnd>> =>
   bracket(thread.options.failpoints, verdict._tag === "CallOpen" ? "suspend" : "settle", () =>
-    attempt(() =>
-      transact(thread, (block): Ending => {
-        const end = conclude(block, live, verdict)
-        const settled = end._tag === "Answered" && end.answer._tag === "Settled"
-        const { turn } = thread
-        if (settled && turn !== undefined) turn.headsLeft -= 1
-        const next =
-          settled && turn !== undefined && mayContinue(thread, block.now)
-            ? claimNext(block, turn)
-            : undefined
-        return { end, next }
-      }),
-    ),
+    attempt(() => {
+      const { end, next } = transact(thread, (block) => endIn(block, live, verdict))
+      if (next?._tag === "Claimed") live.next = own(thread, next.claimed) // M7
+      return end
+    }),
   )
 
 /** Writes the end; if that fails, once more, as what its failure means. */
-const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.Effect<Ending> =>
+const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.Effect<AttemptEnd> =>
   Effect.gen(function* () {
     if (verdict._tag === "Superseded") return gone
     const first = yield* concluded(thread, live, verdict)
@@ -108,25 +101,28 @@ const otherwise = <A>(effect: Effect.Effect<A>, value: A): Effect.Effect<A> =>
 const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>
   Effect.gen(function* () {
     const verdict = yield* otherwise(verdictOf(thread, live), { _tag: "WithoutResult" }) // M5
-    const { end, next } = yield* otherwise(endingOf(thread, live, verdict), gone) // M5
+    const end = yield* otherwise(endingOf(thread, live, verdict), gone) // M5
     live.ended = true
-    thread.live = undefined
-    if (next?._tag === "Claimed") live.next = yield* startAttempt(thread, next.claimed)
+    if (thread.live === live) thread.live = undefined
+    if (live.next !== undefined) yield* launch(thread, live.next)
     interrupt(live) // M2
     yield* Deferred.succeed(live.done, end)
     if (live.outlived && thread.turn === undefined) yield* pushReport(thread, live.identity)
   })
 
-/** Makes the attempt the live one, and starts it beside whoever claimed it. */
-export const startAttempt = (thread: Thread, claimed: Claimed): Effect.Effect<LiveAttempt> =>
-  Effect.suspend(() => {
-    const live = makeLiveAttempt(claimed, thread.limits.attemptYieldMillis)
-    thread.live = live
-    return Effect.map(Effect.forkDetach(supervise(thread, live)), (fiber) => {
-      const ended = new Promise<void>((resolve) => {
-        fiber.addObserver(() => resolve())
-      })
-      thread.host.waitUntil(ended)
-      return live
+/** Makes the attempt of a claim that has just committed the live one. // M7 */
+export const own = (thread: Thread, claimed: Claimed): LiveAttempt => {
+  const live = makeLiveAttempt(claimed, thread.limits.attemptYieldMillis)
+  thread.live = live
+  return live
+}
+
+/** Starts it beside whoever claimed it. */
+export const launch = (thread: Thread, live: LiveAttempt): Effect.Effect<LiveAttempt> =>
+  Effect.map(Effect.forkDetach(supervise(thread, live)), (fiber) => {
+    const ended = new Promise<void>((resolve) => {
+      fiber.addObserver(() => resolve())
     })
+    thread.host.waitUntil(ended)
+    return live
   })

@@ -11,8 +11,9 @@ import type { Sql } from "../platform/ObjectStorage.ts"
 import type { Evidence, Wait } from "./Decision.ts"
 import { hostIsSettled, type SubmissionRow } from "./Ledger.ts"
 import { openCalls } from "./OpenCalls.ts"
+import { isMillis, maybe } from "./StoredColumns.ts"
 import type { Thread } from "./Thread.ts"
-import { Unreadable } from "./Unreadable.ts"
+import { parsed, Unreadable } from "./Unreadable.ts"
 
 /** What a run was suspended for. */
 export interface Suspension {
@@ -21,16 +22,14 @@ export interface Suspension {
   readonly dueAt: number | null
 }
 
+const isDue = maybe(isMillis)
+
 /** The suspension in a row. */
 export const suspensionOf = (row: Pick<SubmissionRow, "suspension">): Suspension | undefined => {
   if (row.suspension === null) return undefined
-  try {
-    const { dueAt, kind } = JSON.parse(row.suspension) as Record<string, unknown>
-    if (kind === "call" && (dueAt === null || typeof dueAt === "number")) return { kind, dueAt }
-  } catch {
-    // Told below like any other text that means nothing.
-  }
-  throw new Unreadable("submissions") // E2
+  const value = parsed(row.suspension, "submissions") as Partial<Suspension> | null
+  if (value?.kind !== "call" || !isDue(value.dueAt)) throw new Unreadable("submissions") // E2
+  return { kind: value.kind, dueAt: value.dueAt ?? null }
 }
 
 /** What it waits for: open calls are looked at before this, so without one the call's outcome is there. */
@@ -39,16 +38,17 @@ const waitOf = (row: SubmissionRow): Wait | undefined => {
   return suspension === undefined ? undefined : { kind: suspension.kind, there: true }
 }
 
-/** The evidence about a submission now. // E1 */
+/** The evidence about a submission now. What is to be aborted hangs on none of its calls or waits. // E1 */
 export const evidenceOf = (thread: Thread, row: SubmissionRow, now: number): Evidence => {
   const { sql } = thread.host.storage
+  const goesOn = row.abort === null
   return {
     row,
     live: thread.live,
-    calls: row.attempts === 0 ? [] : openCalls(sql, thread.options.agents, row),
+    calls: goesOn && row.attempts > 0 ? openCalls(sql, thread.options.agents, row) : [],
     hostSettled: row.state === "joined" && hostIsSettled(sql, row),
     childrenOpen: false,
-    wait: waitOf(row),
+    wait: goesOn ? waitOf(row) : undefined,
     now,
   }
 }

@@ -30,19 +30,26 @@ export interface ReportFacts {
   readonly live: { readonly sequence: number; readonly epoch: number } | undefined
   /** The open calls of a head that has no attempt here. */
   readonly calls: ReadonlyArray<OpenCall>
+  /** Until when reconcilers of the head look; none if none does. */
+  readonly askedUntilAt: number | undefined
   readonly waits: LaneReport["waits"]
 }
 
 type Times = Pick<LaneReport, "dueAt" | "recoverAt">
 
 /** When recovery would do something for a run without an attempt here. // R2 */
-const recoverAtOf = (head: SubmissionRow, calls: ReadonlyArray<OpenCall>): number =>
-  head.abort === null ? (callsDueAt(calls) ?? 0) : 0
+const recoverAtOf = (
+  head: SubmissionRow,
+  { askedUntilAt, calls }: Pick<ReportFacts, "calls" | "askedUntilAt">,
+): number => {
+  if (head.abort !== null) return 0
+  return askedUntilAt ?? callsDueAt(calls) ?? 0
+}
 
 /** When a call would change something, by the state of the head. */
 export const timesOf = (
   view: HeadView,
-  { calls, live }: Pick<ReportFacts, "calls" | "live">,
+  facts: Pick<ReportFacts, "calls" | "live" | "askedUntilAt">,
 ): Times => {
   const { head, nextDeferredAt } = view
   if (head === undefined) return nextDeferredAt === undefined ? {} : { dueAt: nextDeferredAt }
@@ -50,9 +57,9 @@ export const timesOf = (
     case "ready":
       return { dueAt: head.dueAt ?? 0 }
     case "running":
-      return isLive(head, live) ? { dueAt: 0 } : { recoverAt: recoverAtOf(head, calls) }
+      return isLive(head, facts.live) ? { dueAt: 0 } : { recoverAt: recoverAtOf(head, facts) }
     case "suspended":
-      return { recoverAt: recoverAtOf(head, calls) }
+      return { recoverAt: recoverAtOf(head, facts) }
     case "unknown":
     case "joined":
     case "settled":
@@ -122,7 +129,7 @@ const headerOf = (thread: Thread): Header => (thread.header ??= readHeader(threa
 const waitsMax = 8
 
 /** The calls that wait for a word, the oldest first. Read only where there are some. */
-const readWaits = (
+const unknownWaits = (
   thread: Thread,
   header: Header,
   ofHead: ReadonlyArray<OpenCall>,
@@ -137,11 +144,30 @@ const readWaits = (
         sinceAt: call.unknownAt,
       }))
 
+/** The tools that this deployment lacks, and without which nobody can be asked about a call of the head. */
+const toolWaits = (
+  head: SubmissionRow | undefined,
+  calls: ReadonlyArray<OpenCall>,
+): LaneReport["waits"] =>
+  head === undefined
+    ? []
+    : calls
+        .filter((call) => !call.declared && !isUnknown(call))
+        .map((call) => ({
+          submissionId: head.id,
+          blocker: "binding" as const,
+          name: call.tool,
+          sinceAt: call.preparedAt,
+        }))
+
 /** The open calls of the head, where the report depends on them. */
 const readCalls = (thread: Thread, head: SubmissionRow | undefined): ReadonlyArray<OpenCall> =>
   head === undefined || head.state === "ready" || isLive(head, thread.live)
     ? []
     : openCalls(thread.host.storage.sql, thread.options.agents, head)
+
+const askedUntil = (thread: Thread, head: SubmissionRow | undefined): number | undefined =>
+  head === undefined ? undefined : thread.asking.get(head.sequence)?.untilAt
 
 /** The report of this thread now. Reads a constant number of rows, writes none. */
 export const readReport = (thread: Thread, identity: Identity): LaneReport => {
@@ -156,6 +182,13 @@ export const readReport = (thread: Thread, identity: Identity): LaneReport => {
     view,
     live: thread.live,
     calls,
-    waits: header === undefined ? [] : readWaits(thread, header, calls),
+    askedUntilAt: askedUntil(thread, view?.head),
+    waits:
+      header === undefined
+        ? []
+        : [...toolWaits(view?.head, calls), ...unknownWaits(thread, header, calls)].slice(
+            0,
+            waitsMax,
+          ),
   })
 }

@@ -5,11 +5,14 @@
  *   written in the block of that record.
  * - O2 Reading the calls of a submission costs as many rows as it has open ones.
  * - O3 A record's id is a hash of what it names, so that a word about it can mean no other.
+ * - O4 A row that does not decode is told as such.
  */
 import { type AgentId, RecordId, type SubmissionId } from "../contracts/Identifiers.ts"
 import { sha256 } from "../platform/Digest.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import type { Agents } from "./Agent.ts"
+import { type Check, holds, isCount, isMillis, isName, isSubmissionId, maybe } from "./StoredColumns.ts"
+import { Unreadable } from "./Unreadable.ts"
 
 /** As it is stored. */
 export interface StoredCall {
@@ -36,14 +39,29 @@ export interface OpenCall extends StoredCall {
 
 type Raw = { readonly [K in keyof StoredCall]: string | number | null }
 
+const callChecks: { readonly [K in keyof StoredCall]: Check } = {
+  submission: isCount,
+  name: isName,
+  tool: isName,
+  part: isCount,
+  preparedAt: isMillis,
+  deadlineAt: isMillis,
+  tries: isCount,
+  unknownAt: maybe(isMillis),
+}
+
+const decode = (row: Raw): StoredCall => {
+  if (!holds(row, callChecks)) throw new Unreadable("calls") // O4
+  return row as unknown as StoredCall
+}
+
 const columns = "submission, name, tool, part, preparedAt, deadlineAt, tries, unknownAt"
 
 /** The open calls of a submission. // O2 */
 export const storedCalls = (sql: Sql, submission: number): ReadonlyArray<StoredCall> =>
-  sql.all<Raw>(
-    `SELECT ${columns} FROM calls WHERE submission = ? ORDER BY name`,
-    submission,
-  ) as unknown as ReadonlyArray<StoredCall>
+  sql
+    .all<Raw>(`SELECT ${columns} FROM calls WHERE submission = ? ORDER BY name`, submission)
+    .map(decode)
 
 /** The same, with what this deployment knows of their tools. */
 export const openCalls = (
@@ -64,14 +82,26 @@ export interface WaitingCall {
   readonly unknownAt: number
 }
 
+const waitingChecks = {
+  submissionId: isSubmissionId,
+  name: isName,
+  part: isCount,
+  unknownAt: isMillis,
+}
+
 /** The calls that wait for a word, the oldest first. */
 export const waitingCalls = (sql: Sql, limit: number): ReadonlyArray<WaitingCall> =>
-  sql.all<{ submissionId: SubmissionId; name: string; part: number; unknownAt: number }>(
-    `SELECT s.id AS submissionId, c.name, c.part, c.unknownAt
-     FROM calls c JOIN submissions s ON s.sequence = c.submission
-     WHERE c.unknownAt IS NOT NULL ORDER BY c.unknownAt, c.submission, c.name LIMIT ?`,
-    limit,
-  )
+  sql
+    .all<{ submissionId: SubmissionId; name: string; part: number; unknownAt: number }>(
+      `SELECT s.id AS submissionId, c.name, c.part, c.unknownAt
+       FROM calls c JOIN submissions s ON s.sequence = c.submission
+       WHERE c.unknownAt IS NOT NULL ORDER BY c.unknownAt, c.submission, c.name LIMIT ?`,
+      limit,
+    )
+    .map((call) => {
+      if (!holds(call, waitingChecks)) throw new Unreadable("calls") // O4
+      return call
+    })
 
 /** Writes a call as its last record leaves it. // O1 */
 export const writeCall = (sql: Sql, call: StoredCall): void =>
@@ -82,7 +112,7 @@ export const writeCall = (sql: Sql, call: StoredCall): void =>
     call.tool,
     call.part,
     call.preparedAt,
-    call.deadlineAt,
+    Math.ceil(call.deadlineAt), // An agent may declare a part of a millisecond.
     call.tries,
     call.unknownAt,
   )
@@ -95,20 +125,25 @@ export const closeCall = (sql: Sql, submission: number, name: string): void =>
 export const closeCalls = (sql: Sql, submission: number): void =>
   sql.run("DELETE FROM calls WHERE submission = ?", submission)
 
-/** Nothing of these calls is under way any more: what must be waited for is over now. */
+/**
+ * The bodies of these calls ended here, so that no replaced object is to be waited for. What they sent may be
+ * under way until their timeout all the same: that an answer was lost is no proof of anything.
+ */
 export const endCalls = (
   sql: Sql,
   submission: number,
   names: Iterable<string>,
-  now: number,
+  end: { readonly now: number; readonly oldInstanceMillis: number },
 ): void => {
   for (const name of names)
     sql.run(
-      "UPDATE calls SET deadlineAt = ? WHERE submission = ? AND name = ? AND deadlineAt > ?",
-      now,
+      `UPDATE calls SET deadlineAt = max(?, deadlineAt - ?)
+       WHERE submission = ? AND name = ? AND deadlineAt > ?`,
+      end.now,
+      end.oldInstanceMillis,
       submission,
       name,
-      now,
+      end.now,
     )
 }
 

@@ -6,8 +6,9 @@
  *   those that were asked for.
  * - N2 A reconciler is agent code: it runs in a fiber of its own, never in a block, and nobody waits for it
  *   longer than its time. One that fails says nothing, and is asked again, a bounded number of times.
- * - N3 Where nobody can be asked (this deployment lacks the tool, or its services do not start) no try is used
- *   up: the call is looked at again later.
+ * - N3 A try is used up, durably, before the reconciler runs: one that kills its object is not asked for ever.
+ * - N4 Where nobody can be asked (this deployment lacks the tool, or its services do not start) the try is given
+ *   back: the call is looked at again later.
  */
 import { Deferred, Effect, Exit, Option, Result } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
@@ -137,12 +138,12 @@ const run = (
 export const ask = (thread: Thread, asked: Asked): Effect.Effect<Found, ReadFailure> =>
   Effect.gen(function* () {
     const tool = thread.options.agents.get(asked.row.agent)?.tools.get(asked.call.tool)
-    if (tool === undefined) return notAsked // N3
+    if (tool === undefined) return notAsked // N4
     const { reconcile } = tool
     if (reconcile === undefined) return { _tag: "Uncertain", why: "no reconciler" } as const
     const call = yield* reading(thread, "recover", () => toldOf(thread, asked))
     const ready = yield* Effect.exit(ensureServices(thread))
-    return Exit.isSuccess(ready) ? yield* run(thread, tool, reconcile, call) : notAsked // N3
+    return Exit.isSuccess(ready) ? yield* run(thread, tool, reconcile, call) : notAsked // N4
   })
 
 /** Whether the call is still the one that was asked about. // N1 */
@@ -181,24 +182,40 @@ const markUnknown = (
   writeCall(block.sql, { ...call, part, unknownAt: block.now })
 }
 
+/**
+ * Uses up a try of each call, in this block, and gives those that are to be asked about now. One whose tries are
+ * used up is marked. // N3
+ */
+export const charge = (
+  block: Block,
+  asked: ReadonlyArray<Asked>,
+  now: { readonly row: SubmissionRow; readonly calls: ReadonlyArray<OpenCall> },
+): ReadonlyArray<Asked> =>
+  asked.flatMap((one) => {
+    if (!isStill(one, now.row, now.calls)) return []
+    if (one.call.tries >= block.thread.limits.reconcileTries) {
+      markUnknown(block, one, "uncertain")
+      return []
+    }
+    const call = { ...one.call, tries: one.call.tries + 1 }
+    writeCall(block.sql, call)
+    return [{ ...one, call }]
+  })
+
 /** Asks again later, unless it was asked often enough. // N2 */
 const askLater = (block: Block, asked: Asked): void => {
   const { limits } = block.thread
-  const tries = asked.call.tries + 1
+  const { tries } = asked.call
   if (tries >= limits.reconcileTries) return markUnknown(block, asked, "uncertain")
   const curve = {
     baseMillis: limits.reconcileRetryMillis,
     maxMillis: limits.reconcileRetryMaxMillis,
   }
-  writeCall(block.sql, {
-    ...asked.call,
-    tries,
-    deadlineAt: block.now + delayMillis(curve, tries),
-  })
+  writeCall(block.sql, { ...asked.call, deadlineAt: block.now + delayMillis(curve, tries) })
   touch(block)
 }
 
-/** Looks again later at a call about which nobody can be asked. // N3 */
+/** Looks again later at a call about which nobody can be asked. // N4 */
 export const lookLater = (block: Block, call: OpenCall): void => {
   const deadlineAt = block.now + block.thread.limits.bindingWaitMaxMillis
   writeCall(block.sql, { ...call, deadlineAt })
@@ -245,7 +262,7 @@ export const apply = (
       askLater(block, asked)
       return true
     case "NotAsked":
-      lookLater(block, asked.call)
+      lookLater(block, { ...asked.call, tries: Math.max(0, asked.call.tries - 1) }) // N4
       return true
   }
 }

@@ -6,6 +6,7 @@
  *   anew, and so does another code version; the rest put the submission off, longer each time.
  */
 import { delayMillis } from "../contracts/Backoff.ts"
+import type { RecoveryReport } from "../contracts/Recovery.ts"
 import type { Block } from "./Block.ts"
 import { type Decided, decide, isReconcilable } from "./Decision.ts"
 import { evidenceOf, suspensionOf } from "./Evidence.ts"
@@ -97,6 +98,12 @@ export interface Looked {
   readonly asked: ReadonlyArray<Asked>
   readonly now: number
 }
+
+/** What is told of it. */
+export const reportOf = ({ decided, row }: Looked): RecoveryReport => ({
+  submissionId: row.id,
+  ...decided,
+})
 
 /** Whether a block would change something. */
 export const isRepair = ({ calls, decided, now }: Looked): boolean => {

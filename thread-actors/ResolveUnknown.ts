@@ -61,14 +61,23 @@ interface Said extends UnknownCommand {
   readonly content: string
 }
 
+/** What is given has the limits of what a run would record, for itself. */
 const saidOf = (thread: Thread, command: UnknownCommand): Result.Result<Said, InvalidInput> => {
-  const text = textOf(command.resolution, { limits: thread.limits, size: "recordBytes" })
-  if (Result.isSuccess(text))
-    return Result.succeed({ ...command, content: sha256(text.success).slice(0, 32) })
-  const why = text.failure
-  return Result.fail(
-    invalid(why._tag === "TooLarge" ? `it exceeds ${why.maxBytes} bytes` : why.reason),
-  )
+  const { resolution } = command
+  const [given, isFailure] =
+    resolution._tag === "CompletedWithResult"
+      ? [resolution.result, resolution.isFailure === true]
+      : [null, false]
+  const size = isFailure ? "recordBytes" : "stepResultBytes"
+  const text = textOf(given, { limits: thread.limits, size })
+  if (Result.isFailure(text)) {
+    const why = text.failure
+    return Result.fail(
+      invalid(why._tag === "TooLarge" ? `it exceeds ${why.maxBytes} bytes` : why.reason),
+    )
+  }
+  const content = sha256(resolution._tag, "\n", String(isFailure), "\n", text.success).slice(0, 32)
+  return Result.succeed({ ...command, content })
 }
 
 type Answer = Result.Result<ResolveUnknownReply, ResolveUnknownRefusal>
@@ -225,6 +234,13 @@ const abort = (block: Block, row: SubmissionRow, command: Said): void => {
   settleAborted(block, readRow(block.sql, row.sequence) ?? row)
 }
 
+/** A decision is progress: what ended or vanished before it counts no more. The lost attempt itself stays one. */
+const countAnew = (block: Block, row: SubmissionRow): void =>
+  block.sql.run(
+    "UPDATE submissions SET ended = 0, vanished = min(vanished, 1) WHERE sequence = ?",
+    row.sequence,
+  )
+
 const resolveIn = (block: Block, command: Said, prepared: Prepared | undefined): Answer => {
   const late = fenced(block, command.generation)
   if (late !== undefined) return Result.fail(late)
@@ -238,8 +254,8 @@ const resolveIn = (block: Block, command: Said, prepared: Prepared | undefined):
   if (call === undefined || prepared?.call.part !== call.part) return decided(block, row, command) // U2
   record(block, row, prepared)
   if (command.resolution._tag === "AbortSubmission") abort(block, row, command)
-  else if (row.state === "unknown" && storedCalls(block.sql, row.sequence).length === 0)
-    resume(block, row, retriesOf(row)) // U3
+  else if (row.state !== "unknown") countAnew(block, row)
+  else if (storedCalls(block.sql, row.sequence).length === 0) resume(block, row, retriesOf(row)) // U3
   return Result.succeed(stateOf(block, submissionId))
 }
 

@@ -233,7 +233,8 @@ const restOf = (block: Block, live: LiveAttempt, verdict: Verdict): Partial<Rele
 
 /** Leaves an open call to recovery, whatever else the attempt came to. // D6 */
 const suspendOpen = (block: Block, live: LiveAttempt, verdict: Verdict): AttemptEnd => {
-  endCalls(block.sql, live.sequence, live.endedCalls, block.now)
+  const { oldInstanceMillis } = block.thread.limits
+  endCalls(block.sql, live.sequence, live.endedCalls, { now: block.now, oldInstanceMillis })
   const rest = { ...counted(live), dueAt: null, retries: live.retries }
   suspend(block, live.row, { ...rest, ...restOf(block, live, verdict), kind: "call" })
   return verdict._tag === "Unreadable"

@@ -51,6 +51,18 @@ export interface Turn {
   headsLeft: number
 }
 
+/** Why a recovery could not look, or not write. */
+type NotRecovered = StorageUnavailable | ThreadUnreadable | ThreadForgotten
+
+/** Reconcilers of one submission that look, beside the recovery that asked them. */
+export interface Asking {
+  /** They have told by then. */
+  readonly untilAt: number
+  readonly done: Deferred.Deferred<RecoveryReport, NotRecovered>
+  /** A recovery left while they looked, and counts on the thread's own report. */
+  outlived: boolean
+}
+
 /** What vanishes with the incarnation. */
 export interface Thread {
   // I1
@@ -74,12 +86,9 @@ export interface Thread {
   live: LiveAttempt | undefined
   turn: Turn | undefined
   /** What the recovery under way comes to. */
-  recovering:
-    | Deferred.Deferred<
-        ReadonlyArray<RecoveryReport>,
-        StorageUnavailable | ThreadUnreadable | ThreadForgotten
-      >
-    | undefined
+  recovering: Deferred.Deferred<ReadonlyArray<RecoveryReport>, NotRecovered> | undefined
+  /** The reconcilers that look now, by the sequence of their submission. */
+  readonly asking: Map<number, Asking>
   services: Context.Context<never> | undefined
   /** What the build of them under way comes to. */
   building: Deferred.Deferred<void, Unavailable> | undefined
@@ -101,6 +110,7 @@ export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Threa
   live: undefined,
   turn: undefined,
   recovering: undefined,
+  asking: new Map(),
   services: undefined,
   building: undefined,
 })

@@ -50,7 +50,8 @@ export interface ToolOptions<A, E, R, X extends Execution> {
   readonly error?: JsonCodec<E>
   /**
    * Default 60 s, at most the ceiling of an attempt. Of an ordinary call it is a promise about the world: nothing
-   * of the call is under way after it (30 s more for an object that was replaced), nor once its body has ended.
+   * of the call is under way after it; 30 s more for an object that was replaced. So a lost answer is asked about then,
+   * however early its body failed.
    */
   readonly timeout?: Duration.Input
   /**

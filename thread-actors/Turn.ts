@@ -10,7 +10,7 @@ import { Effect, Option } from "effect"
 import type { Unavailable } from "../contracts/Errors.ts"
 import { ThreadUnreadable } from "../contracts/Errors.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
-import { startAttempt } from "./Attempt.ts"
+import { launch, own } from "./Attempt.ts"
 import { transact } from "./Block.ts"
 import { type ClaimAnswer, claimNext } from "./Claim.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
@@ -51,18 +51,31 @@ const join = (
     }
   })
 
+/** An attempt that was claimed just now, or why there is none. */
+type Claimed = LiveAttempt | Exclude<ClaimAnswer, { readonly _tag: "Claimed" }>
+
+const claimIn = (thread: Thread, turn: Turn): Claimed => {
+  const answer = transact(thread, (block) => claimNext(block, turn))
+  return answer._tag === "Claimed" ? own(thread, answer.claimed) : answer
+}
+
 /** The claim, at both its failpoints: the first claim of a submission also applies its input. */
-const claim = (thread: Thread, turn: Turn): Effect.Effect<ClaimAnswer, TurnFailure> =>
+const claim = (thread: Thread, turn: Turn): Effect.Effect<Claimed, TurnFailure> =>
   Effect.gen(function* () {
     if (!thread.hasTables) return { _tag: "Nothing" } as const
     const { failpoints } = thread.options
     yield* failpoints.reach("apply:before")
-    const answer = yield* durable(thread, "claim", () =>
-      transact(thread, (block) => claimNext(block, turn)),
-    )
+    const answer = yield* durable(thread, "claim", () => claimIn(thread, turn))
     yield* failpoints.reach("apply:after")
     return answer
-  })
+  }).pipe(
+    // Whatever breaks before it is started leaves a lost attempt, for recovery.
+    Effect.onError(() =>
+      Effect.sync(() => {
+        thread.live = undefined
+      }),
+    ),
+  )
 
 /** The live attempt, or that of a new claim; an answer when there is none to make. */
 const firstAttempt = (
@@ -72,9 +85,8 @@ const firstAttempt = (
   Effect.gen(function* () {
     if (thread.live !== undefined) return thread.live
     const answer = yield* claim(thread, turn)
-    if (answer._tag === "Refused") return answer.answer
-    if (answer._tag === "Nothing") return undefined
-    return yield* startAttempt(thread, answer.claimed)
+    if (!("_tag" in answer)) return yield* launch(thread, answer)
+    return answer._tag === "Refused" ? answer.answer : undefined
   })
 
 const drive = (
