@@ -9,7 +9,7 @@
 import { Deferred, Effect } from "effect"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { Forgotten } from "./Forgotten.ts"
-import { type Header, insertHeader, readHeader, writeHeader } from "./Header.ts"
+import { checkHeader, type Header, insertHeader, readHeader, writeHeader } from "./Header.ts"
 import { makeTables } from "./Tables.ts"
 import type { Identity } from "./Identity.ts"
 import { clockOf, type Thread } from "./Thread.ts"
@@ -101,7 +101,14 @@ const commit = <A>(thread: Thread, prepare: () => void, body: (block: Block) => 
 
 /** Runs a block on a thread whose tables exist. Throws what the storage throws. */
 export const transact = <A>(thread: Thread, body: (block: Block) => A): A =>
-  commit(thread, () => undefined, body)
+  commit(
+    thread,
+    () => undefined,
+    (block) => {
+      checkHeader(block.header)
+      return body(block)
+    },
+  )
 
 /** The same for a thread that may be untouched: makes its tables and takes its identity first. */
 export const transactFirst = <A>(

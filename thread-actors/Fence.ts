@@ -8,11 +8,13 @@
 import { Unavailable } from "../contracts/Errors.ts"
 import type { Generation } from "../contracts/Identifiers.ts"
 import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
+import { checkHeader } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
 import type { Thread } from "./Thread.ts"
 
-/** The refusal of a call that comes too late; none if it may go on. */
+/** The refusal of a call that comes too late; none if it may go on. Where that cannot be told, nothing may. */
 export const fenced = (block: Block, generation: Generation): Unavailable | undefined => {
+  if (block.header.unreadable === "meta") checkHeader(block.header)
   const { fence, refused } = block.header
   const late = (fence !== null && generation <= fence) || refused.includes(generation) // F1
   return late
@@ -32,7 +34,8 @@ export const remember = (block: Block, generation: Generation): void => {
 
 /** From now on mutations of this generation, or an older one, are refused. */
 export const raiseFence = (block: Block, generation: Generation): void => {
-  const { fence: old } = block.header
+  const { fence: old, unreadable } = block.header
+  if (unreadable === "meta") return // It must not come to stand lower than it did.
   if (old !== null && old >= generation) return // F1
   patchHeader(block, { fence: generation })
   touch(block)

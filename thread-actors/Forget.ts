@@ -5,7 +5,8 @@
  *   before it, which nobody waits for any more, can delete anything later.
  * - O2 Told to abort, it first ends what is owed as an abort and recovery would. What still runs has its grace,
  *   and the caller comes again.
- * - O3 A submission that does not decode runs nowhere: told to abort, it holds nothing up.
+ * - O3 A submission that does not decode runs nowhere: told to abort, it holds nothing up. Nor does a header, whose
+ *   fence then cannot refuse: only what runs in this object is waited for.
  * - O4 Every table is emptied but the one row that says whose thread this was. Nobody is told any more what
  *   it held: whoever waits is woken and gets `ThreadForgotten`.
  */
@@ -74,7 +75,12 @@ interface Owed {
   readonly running: ReadonlyArray<SubmissionId>
 }
 
+const nothingOwed: Owed = { count: 0, running: [] }
+
 const owedIn = (block: Block, command: ForgetCommand): Owed => {
+  const { live } = block.thread
+  if (command.abort && block.header.unreadable !== undefined)
+    return live === undefined ? nothingOwed : { count: 1, running: [live.row.id] } // O3
   const count = nonterminalOf(block.header)
   if (!command.abort || count === 0) return { count, running: [] }
   const left = openSequences(block.sql).flatMap((sequence) => abort(block, sequence, command) ?? [])
@@ -93,8 +99,9 @@ const erase = (block: Block): void => {
   )
   for (const { name } of tables)
     if (isOurs(name) && !kept.includes(name)) block.sql.run(`DELETE FROM "${name}"`) // O4
+  const { unreadable: _gone, ...header } = block.header
   block.header = {
-    ...block.header,
+    ...header,
     touches: revisionOf(block.header) + 1,
     refused: [],
     parked: 0,
@@ -115,7 +122,8 @@ interface Done {
 }
 
 const forgetIn = (block: Block, command: ForgetCommand): Done => {
-  const late = fenced(block, command.generation)
+  const mayBeLate = !command.abort || block.header.unreadable !== "meta" // O3
+  const late = mayBeLate ? fenced(block, command.generation) : undefined
   if (late !== undefined) return { answer: Result.fail(late), running: [] }
   const { count, running } = owedIn(block, command)
   if (count > 0) {

@@ -8,19 +8,19 @@
  */
 import { Effect, Result, Stream } from "effect"
 import { Rpc } from "effect/rpc"
-import { SubmissionNotFound, type ThreadUnreadable, type Unavailable } from "../contracts/Errors.ts"
+import { SubmissionNotFound, type ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
 import type { Generation, SubmissionId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import { requestAbort } from "./Abort.ts"
 import { type Admission, admit } from "./Admission.ts"
+import { anyReport } from "./AnyReport.ts"
 import { awaitSettlement } from "./AwaitSettlement.ts"
 import { durable, looking, reading, type ReadFailure } from "./Durable.ts"
 import { explain } from "./Explain.ts"
 import { fence } from "./Fence.ts"
 import { forget } from "./Forget.ts"
 import { checkQuery, readPage } from "./History.ts"
-import { readReport } from "./LaneReport.ts"
 import { observe } from "./Observe.ts"
 import { pause, resume } from "./Pause.ts"
 import { recover } from "./Recovery.ts"
@@ -53,7 +53,7 @@ const onlyKept = (error: ReadFailure): Effect.Effect<never, Kept> =>
 
 const reportOf = (thread: Thread, identity: Identity): Effect.Effect<LaneReport, Kept> =>
   Effect.catch(
-    looking(thread, "report", () => readReport(thread, identity)),
+    looking(thread, "report", () => anyReport(thread, identity)),
     onlyKept,
   )
 
@@ -103,12 +103,27 @@ const answered = <A, E>(thread: Thread, identity: Identity, answer: Result.Resul
     Result.isSuccess(answer) ? success(answer.success) : failure(answer.failure), // B3
   )
 
-/** One that looks at no submission. */
+const unreadable = (): Result.Result<never, Unavailable> =>
+  Result.fail(
+    new Unavailable({
+      retryable: false,
+      overloaded: false,
+      reason: "What the thread has stored about this does not decode",
+    }),
+  )
+
+/** One that looks at no submission but the one it is about: a refusal where that, or the thread's row, does not decode. */
 const threadCall = <A, E>(
   thread: Thread,
   identity: Identity,
   work: Effect.Effect<Result.Result<A, E>, ReadFailure>,
-) => Effect.flatMap(Effect.catch(work, onlyKept), (answer) => answered(thread, identity, answer))
+) =>
+  Effect.flatMap(
+    Effect.catch(work, (error): Effect.Effect<Result.Result<A, E | Unavailable>, Kept> =>
+      error._tag === "ThreadUnreadable" ? Effect.sync(unreadable) : Effect.fail(error),
+    ),
+    (answer) => answered(thread, identity, answer),
+  )
 
 /** One about a submission, whose row may not decode. */
 const submissionCall = <A, E>(

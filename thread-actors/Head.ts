@@ -5,7 +5,7 @@
  *   first ready one by sequence, where a deferred one counts from its time on.
  */
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { type Header, nonterminalOf } from "./Header.ts"
+import { checkHeader, type Header, nonterminalOf } from "./Header.ts"
 import {
   firstDue,
   firstQueued,
@@ -39,6 +39,7 @@ export interface HeadView {
 
 /** Reads the candidates: a constant number of rows, whatever the queue or the history. */
 export const readHead = (sql: Sql, header: Header, now: number): HeadView => {
+  checkHeader(header)
   if (nonterminalOf(header) === 0) return { head: undefined, nextDeferredAt: undefined }
   const deferredAt = nextDeferredAt(sql)
   const { open, floor } = header.tail

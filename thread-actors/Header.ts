@@ -6,9 +6,23 @@
  * - H1 The revision grows with every change of anything in a report. Admissions and records count by
  *   themselves; a change without either touches the `meta` row.
  * - H2 Texts of people are kept as they are stored: a header is read whatever they hold.
+ * - H3 A column that does not decode is never guessed into leave to change something: the header tells the table, no
+ *   block but an admission, a pause (of the journal) and a forgetting takes it, and it is never written back. Only a
+ *   title falls back to none.
  */
 import type { Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import {
+  type Check,
+  holds,
+  isCount,
+  isGeneration,
+  isMillis,
+  isText,
+  isTitle,
+  maybe,
+} from "./StoredColumns.ts"
+import { Unreadable } from "./Unreadable.ts"
 
 /** What the last record says about the thread after it. */
 export interface Tail {
@@ -45,6 +59,13 @@ export interface Header {
   /** 0 before the first admission. */
   readonly lastSequence: number
   readonly tail: Tail
+  /** The table of what does not decode in it. // H3 */
+  readonly unreadable?: "meta" | "journal"
+}
+
+/** Refuses a header that does not decode. // H3 */
+export const checkHeader = ({ unreadable }: Header): void => {
+  if (unreadable !== undefined) throw new Unreadable(unreadable)
 }
 
 export const emptyTail: Tail = { sequence: 0, digest: "", open: null, settled: 0, floor: 1 }
@@ -54,6 +75,11 @@ export const revisionOf = (header: Header): number =>
 
 /** Submissions without a settlement. */
 export const nonterminalOf = (header: Header): number => header.lastSequence - header.tail.settled
+
+type MetaColumns = Pick<
+  HeaderRow,
+  "fence" | "refused" | "revision" | "parked" | "paused" | "pauseGeneration" | "forgottenAt"
+>
 
 type HeaderRow = {
   ownerId: string
@@ -83,34 +109,84 @@ const selectHeader = `SELECT m.ownerId, m.threadId, m.born, m.fence, m.refused, 
     (SELECT sequence, digest, open, settled, floor FROM journal ORDER BY sequence DESC LIMIT 1) j
   WHERE m.id = 1`
 
+const metaChecks: { readonly [K in keyof MetaColumns]: Check } = {
+  fence: maybe(isGeneration),
+  refused: (value) => typeof value === "string" && refusedOf(value).every(isGeneration),
+  revision: isCount,
+  parked: isCount,
+  paused: isCount,
+  pauseGeneration: maybe(isGeneration),
+  forgottenAt: maybe(isMillis),
+}
+
+const tailChecks: { readonly [K in keyof Tail]: Check } = {
+  sequence: isCount,
+  digest: isText,
+  open: maybe(isCount),
+  settled: isCount,
+  floor: isCount,
+}
+
+const refusedOf = (text: string): ReadonlyArray<string> => (text === "" ? [] : text.split(" "))
+
+type Meta = Pick<
+  Header,
+  "fence" | "refused" | "touches" | "parked" | "paused" | "pauseGeneration" | "forgottenAt"
+>
+
+/** What nobody may act by: it tells only that there is something. // H3 */
+const unreadableMeta: Meta = {
+  fence: null,
+  refused: [],
+  touches: 0,
+  parked: 0,
+  paused: false,
+  pauseGeneration: null,
+  forgottenAt: null,
+}
+
+const metaOf = (row: HeaderRow): Meta => ({
+  fence: row.fence as Generation | null,
+  refused: refusedOf(row.refused),
+  touches: row.revision,
+  parked: row.parked,
+  paused: row.paused !== 0,
+  pauseGeneration: row.pauseGeneration as Generation | null,
+  forgottenAt: row.forgottenAt,
+})
+
+const tailOf = (row: HeaderRow): Tail | undefined => {
+  const { digest, floor, open, settled, tailSequence } = row
+  if (tailSequence === null) return emptyTail
+  const tail = { sequence: tailSequence, digest, open, settled, floor } as Tail
+  return holds(tail, tailChecks) && tail.settled <= (row.lastSequence ?? 0) ? tail : undefined
+}
+
+/** Counts what admission must know of a journal whose last record does not tell. A look at the whole ledger. */
+const countedTail = (sql: Sql, row: HeaderRow): Tail => {
+  const [count] = sql.all<{ settled: number }>(
+    "SELECT count(*) AS settled FROM submissions WHERE state = 'settled'",
+  )
+  return { ...emptyTail, sequence: row.tailSequence ?? 0, settled: count?.settled ?? 0 }
+}
+
 /** The header of a thread whose tables exist. */
 export const readHeader = (sql: Sql): Header => {
   const row = sql.all<HeaderRow>(selectHeader)[0]
   if (row === undefined) throw new Error("a thread with tables has no header")
+  const meta = holds<MetaColumns>(row, metaChecks) ? metaOf(row) : undefined
+  const tail = tailOf(row)
+  const unreadable = meta === undefined ? "meta" : tail === undefined ? "journal" : undefined
   return {
     ownerId: row.ownerId as OwnerId,
     threadId: row.threadId as ThreadId,
     born: row.born,
-    fence: row.fence as Generation | null,
-    refused: row.refused === "" ? [] : row.refused.split(" "),
-    touches: row.revision,
-    parked: row.parked,
-    paused: row.paused !== 0,
-    pause: row.pause, // H2
-    pauseGeneration: row.pauseGeneration as Generation | null,
-    title: row.title,
-    forgottenAt: row.forgottenAt,
+    ...(meta ?? unreadableMeta), // H3
+    pause: isText(row.pause) ? row.pause : null, // H2
+    title: isTitle(row.title) ? row.title : null, // H3
     lastSequence: row.lastSequence ?? 0,
-    tail:
-      row.tailSequence === null
-        ? emptyTail
-        : {
-            sequence: row.tailSequence,
-            digest: row.digest ?? "",
-            open: row.open,
-            settled: row.settled ?? 0,
-            floor: row.floor ?? 1,
-          },
+    tail: tail ?? countedTail(sql, row), // H3
+    ...(unreadable === undefined ? {} : { unreadable }),
   }
 }
 

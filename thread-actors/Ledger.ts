@@ -4,13 +4,27 @@
  * - L1 A submission's id tells its sequence, so that ids need no index: the last eight hexadecimal
  *   digits are the sequence. The rest of the id is the host's.
  * - L2 The input is read by the claim's run and by history only: never to look at a row.
- * - L3 A row that does not decode is told as such, not guessed.
+ * - L3 A row that does not decode is told as such, not guessed: each column that can reach a report, an answer or a
+ *   decision is looked at when it is read, and the texts of intents, retries and waits where they are used.
  */
 import type { AgentId, Principal, SubmissionId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { Unreadable } from "./Unreadable.ts"
+import {
+  type Check,
+  holds,
+  isAgentId,
+  isCount,
+  isMillis,
+  isName,
+  isSubmissionId,
+  isText,
+  maybe,
+  oneOf,
+} from "./StoredColumns.ts"
+import { parsed, Unreadable } from "./Unreadable.ts"
 
 const states = ["ready", "running", "suspended", "unknown", "joined", "settled"] as const
+const outcomes = ["completed", "failed", "aborted"] as const
 export type StoredState = (typeof states)[number]
 
 export interface SubmissionRow {
@@ -46,11 +60,36 @@ const columns = `sequence, id, principal, agent, acceptedAt, notBefore, inputDig
   attempts, ended, vanished, vanishedVersion, retries, dueAt, suspension, abort, outcome,
   settledSequence, inputBytes` // L2
 
+const rowChecks: { readonly [K in keyof SubmissionRow]: Check } = {
+  sequence: isCount,
+  id: isSubmissionId,
+  principal: isName,
+  agent: isAgentId,
+  acceptedAt: isMillis,
+  notBefore: maybe(isMillis),
+  inputDigest: isText,
+  state: oneOf(states),
+  epoch: isCount,
+  attempts: isCount,
+  ended: isCount,
+  vanished: isCount,
+  vanishedVersion: maybe(isText),
+  retries: maybe(isText),
+  dueAt: maybe(isMillis),
+  suspension: maybe(isText),
+  abort: maybe(isText),
+  outcome: maybe(oneOf(outcomes)),
+  settledSequence: maybe(isCount),
+  inputBytes: isCount,
+}
+
 type Raw = { readonly [K in keyof SubmissionRow]: string | number | null }
 
 const decode = (row: Raw | undefined): SubmissionRow | undefined => {
   if (row === undefined) return undefined
-  if (!states.some((state) => state === row.state)) throw new Unreadable("submissions") // L3
+  const settled = row.state === "settled"
+  if (!holds(row, rowChecks) || settled !== (row.outcome !== null))
+    throw new Unreadable("submissions") // L3
   return row as unknown as SubmissionRow
 }
 
@@ -70,18 +109,33 @@ export const findRow = (sql: Sql, id: SubmissionId): SubmissionRow | undefined =
   return row?.id === id ? row : undefined
 }
 
+const keyChecks = {
+  sequence: isCount,
+  id: isSubmissionId,
+  acceptedAt: isMillis,
+  inputDigest: isText,
+}
+
 /** What an idempotency key of a principal was used for. */
 export const findKey = (
   sql: Sql,
   key: string,
   principal: string,
-): Pick<SubmissionRow, "sequence" | "id" | "acceptedAt" | "inputDigest"> | undefined =>
-  sql.all<{ sequence: number; id: SubmissionId; acceptedAt: number; inputDigest: string }>(
+): Pick<SubmissionRow, "sequence" | "id" | "acceptedAt" | "inputDigest"> | undefined => {
+  const [first] = sql.all<{
+    sequence: number
+    id: SubmissionId
+    acceptedAt: number
+    inputDigest: string
+  }>(
     `SELECT sequence, id, acceptedAt, inputDigest FROM submissions
      WHERE idempotencyKey = ? AND principal = ?`,
     key,
     principal,
-  )[0]
+  )
+  if (first !== undefined && !holds(first, keyChecks)) throw new Unreadable("submissions") // L3
+  return first
+}
 
 /** The canonical text of an input. */
 export const readInput = (sql: Sql, sequence: number): string =>
@@ -124,12 +178,18 @@ export const floorAfter = (sql: Sql, floor: number, lastSequence: number): numbe
     floor,
   )[0]?.sequence ?? lastSequence + 1
 
+/** A sequence that a list beside the ledger names. */
+const listed = (table: "parked" | "deferred", sequence: unknown): number => {
+  if (!isCount(sequence)) throw new Unreadable(table) // L3
+  return sequence as number
+}
+
 /** The lowest submission about which somebody's word was given: it goes on before the queue does. */
 export const firstResolved = (sql: Sql): SubmissionRow | undefined => {
   const [first] = sql.all<{ sequence: number }>(
     "SELECT sequence FROM parked WHERE resolved = 1 ORDER BY sequence LIMIT 1",
   )
-  return first === undefined ? undefined : readRow(sql, first.sequence)
+  return first === undefined ? undefined : readRow(sql, listed("parked", first.sequence))
 }
 
 /** Takes a submission out of the queue until somebody's word is given. */
@@ -153,13 +213,20 @@ export const firstDue = (sql: Sql, now: number): SubmissionRow | undefined => {
     now,
   )
   const sequence = due?.sequence ?? null
-  return sequence === null ? undefined : readRow(sql, sequence)
+  return sequence === null ? undefined : readRow(sql, listed("deferred", sequence))
 }
 
 /** When the next deferred submission takes its place, or took it. */
-export const nextDeferredAt = (sql: Sql): number | undefined =>
-  sql.all<{ notBefore: number }>("SELECT notBefore FROM deferred ORDER BY notBefore LIMIT 1")[0]
-    ?.notBefore
+export const nextDeferredAt = (sql: Sql): number | undefined => {
+  // One that is no time stands behind all that are: the last one tells whether there is any.
+  const [next] = sql.all<{ first: number | null; last: number | null }>(
+    `SELECT (SELECT notBefore FROM deferred ORDER BY notBefore LIMIT 1) AS first,
+       (SELECT notBefore FROM deferred ORDER BY notBefore DESC LIMIT 1) AS last`,
+  )
+  if (next === undefined || next.first === null) return undefined
+  if (!isMillis(next.first) || !isMillis(next.last)) throw new Unreadable("deferred") // L3
+  return next.first
+}
 
 /** A submission that was claimed or settled waits for no time any more. */
 export const undefer = (sql: Sql, row: SubmissionRow): void => {
@@ -196,14 +263,24 @@ export interface StoredRetry {
   readonly dueAt: number
 }
 
+/** The object that a column holds as text. */
+const objectOf = (text: string): Readonly<Record<string, unknown>> => {
+  const value = parsed(text, "submissions")
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Unreadable("submissions") // L3
+  return value as Readonly<Record<string, unknown>>
+}
+
 /** Declared retries, by name. */
 export const retriesOf = (row: SubmissionRow): Map<string, StoredRetry> => {
   if (row.retries === null) return new Map()
-  try {
-    return new Map(Object.entries(JSON.parse(row.retries) as Record<string, StoredRetry>))
-  } catch {
-    throw new Unreadable("submissions") // L3
+  const retries = new Map<string, StoredRetry>()
+  for (const [name, retry] of Object.entries(objectOf(row.retries))) {
+    const { dueAt, tries } = (retry ?? {}) as Partial<StoredRetry>
+    if (!isMillis(dueAt) || !isCount(tries)) throw new Unreadable("submissions") // L3
+    retries.set(name, retry as StoredRetry)
   }
+  return retries
 }
 
 /** An abort as it was asked for. */
@@ -217,14 +294,9 @@ export interface AbortIntent {
 /** The intent in a row. */
 export const abortOf = (row: Pick<SubmissionRow, "abort">): AbortIntent | undefined => {
   if (row.abort === null) return undefined
-  try {
-    const { author, principal, reason } = JSON.parse(row.abort) as Record<string, unknown>
-    if ([author, principal, reason].every((part) => typeof part === "string"))
-      return { author, principal, reason } as AbortIntent
-  } catch {
-    // Told below like any other text that means nothing.
-  }
-  throw new Unreadable("submissions") // L3
+  const { author, principal, reason } = objectOf(row.abort)
+  if (![author, principal, reason].every(isText)) throw new Unreadable("submissions") // L3
+  return { author, principal, reason } as AbortIntent
 }
 
 /** Writes the intent into its row. */
@@ -241,7 +313,7 @@ export const readHost = (sql: Sql, row: SubmissionRow): SubmissionId => {
      WHERE sequence = (SELECT host FROM submissions WHERE sequence = ?)`,
     row.sequence,
   )
-  if (host === undefined) throw new Unreadable("submissions") // L3
+  if (host === undefined || !isSubmissionId(host.id)) throw new Unreadable("submissions") // L3
   return host.id
 }
 

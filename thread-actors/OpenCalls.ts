@@ -11,7 +11,15 @@ import { type AgentId, RecordId, type SubmissionId } from "../contracts/Identifi
 import { sha256 } from "../platform/Digest.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import type { Agents } from "./Agent.ts"
-import { type Check, holds, isCount, isMillis, isName, isSubmissionId, maybe } from "./StoredColumns.ts"
+import {
+  type Check,
+  holds,
+  isCount,
+  isMillis,
+  isName,
+  isSubmissionId,
+  maybe,
+} from "./StoredColumns.ts"
 import { Unreadable } from "./Unreadable.ts"
 
 /** As it is stored. */

@@ -15,6 +15,7 @@ import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced } from "./Fence.ts"
 import type { Header } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
+import { isMillis } from "./StoredColumns.ts"
 import type { Thread } from "./Thread.ts"
 
 export interface PauseCommand extends Identity {
@@ -38,9 +39,7 @@ export const pauseOf = ({ pause }: Pick<Header, "pause">): StoredPause | undefin
   try {
     const { author, principal, reason, sinceAt } = JSON.parse(pause) as Record<string, unknown>
     if ([author, principal, reason].every((part) => typeof part === "string"))
-      return Number.isSafeInteger(sinceAt)
-        ? ({ author, principal, reason, sinceAt } as StoredPause)
-        : undefined
+      return isMillis(sinceAt) ? ({ author, principal, reason, sinceAt } as StoredPause) : undefined
   } catch {
     // It is paused all the same: that does not hang on its words.
   }

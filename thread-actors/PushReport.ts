@@ -6,15 +6,15 @@ import { Effect } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { makeWireClient } from "../contracts/transport/WireClient.ts"
+import { anyReport } from "./AnyReport.ts"
 import { durable } from "./Durable.ts"
-import { readReport } from "./LaneReport.ts"
 import type { Identity } from "./Identity.ts"
 import type { Thread } from "./Thread.ts"
 
 /** Reports to the owner. Whatever fails is logged and forgotten. */
 export const pushReport = (thread: Thread, identity: Identity): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const report = yield* durable(thread, "report", () => readReport(thread, identity))
+    const report = yield* durable(thread, "report", () => anyReport(thread, identity))
     const client = yield* makeWireClient(OwnerRpc, {
       target: () => thread.options.owner(identity.ownerId),
       headers: callerHeaders({ _tag: "Thread", ...identity }),

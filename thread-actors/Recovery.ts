@@ -14,7 +14,7 @@ import { askAbout } from "./Asking.ts"
 import { transact } from "./Block.ts"
 import { durable, reading, type ReadFailure } from "./Durable.ts"
 import { checkRecords } from "./Evidence.ts"
-import { readHeader } from "./Header.ts"
+import { checkHeader, readHeader } from "./Header.ts"
 import { nonterminalRows, sequenceOf, type SubmissionRow } from "./Ledger.ts"
 import { isRepair, look, type Looked, repair, reportOf } from "./Repair.ts"
 import { clockOf, type Thread } from "./Thread.ts"
@@ -22,8 +22,9 @@ import { clockOf, type Thread } from "./Thread.ts"
 /** The submissions without a settlement; those to be aborted first: what ends needs nothing to be readable. */
 const openRows = (thread: Thread): ReadonlyArray<SubmissionRow> => {
   const { sql } = thread.host.storage
-  const { tail } = thread.header ?? readHeader(sql)
-  const rows = nonterminalRows(sql, tail)
+  const header = thread.header ?? readHeader(sql)
+  checkHeader(header) // K3
+  const rows = nonterminalRows(sql, header.tail)
   const isToEnd = (row: SubmissionRow): boolean => row.abort !== null
   return [...rows.filter(isToEnd), ...rows.filter((row) => !isToEnd(row))]
 }

@@ -5,11 +5,13 @@
  * - U2 It reads two rows and decodes no user data; it writes only to migrate tables that exist.
  * - U3 A call that names another owner or thread than this object is refused before any other read.
  * - U4 A forgotten thread lets nobody in.
+ * - U5 A time that does not decode moves no clock.
  */
 import { Effect } from "effect"
 import { IdentityMismatch, ThreadForgotten, Unavailable } from "../contracts/Errors.ts"
 import { type OwnerId, type ThreadId, threadObjectName } from "../contracts/Identifiers.ts"
 import { readHeader } from "./Header.ts"
+import { isMillis } from "./StoredColumns.ts"
 import { latestVersion, migrate, tablesExist, tablesVersion } from "./Tables.ts"
 import type { Identity } from "./Identity.ts"
 import { adoptClock, clockOf, type Thread } from "./Thread.ts"
@@ -25,12 +27,12 @@ const load = (thread: Thread): void => {
     thread.identity = { ownerId: header.ownerId, threadId: header.threadId }
     thread.tailSequence = header.tail.sequence
     thread.forgottenAt = header.forgottenAt ?? undefined
-    const [last] = sql.all<{ at: number | null }>(
-      `SELECT max(
-         coalesce((SELECT recordedAt FROM journal ORDER BY sequence DESC LIMIT 1), 0),
-         coalesce((SELECT acceptedAt FROM submissions ORDER BY sequence DESC LIMIT 1), 0)) AS at`,
+    const [last] = sql.all<{ recordedAt: number | null; acceptedAt: number | null }>(
+      `SELECT (SELECT recordedAt FROM journal ORDER BY sequence DESC LIMIT 1) AS recordedAt,
+         (SELECT acceptedAt FROM submissions ORDER BY sequence DESC LIMIT 1) AS acceptedAt`,
     )
-    adoptClock(thread, last?.at ?? 0)
+    for (const at of [last?.recordedAt ?? 0, last?.acceptedAt ?? 0])
+      if (isMillis(at)) adoptClock(thread, at) // U5
   }
   thread.hasTables = hasTables
   thread.started = true // U1

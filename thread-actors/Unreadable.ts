@@ -1,9 +1,19 @@
+/** The tables whose rows are looked at when they are read. */
+export type StoredTable =
+  | "meta"
+  | "submissions"
+  | "journal"
+  | "calls"
+  | "parked"
+  | "deferred"
+  | "threadState"
+
 /** Thrown inside a read or a block: a stored row or record does not decode. Becomes `ThreadUnreadable`. */
 export class Unreadable extends Error {
   /** The table: nothing of the content. */
-  readonly what: "submissions" | "journal" | "threadState"
+  readonly what: StoredTable
 
-  constructor(what: "submissions" | "journal" | "threadState") {
+  constructor(what: StoredTable) {
     super(`rows of ${what} do not decode`)
     this.what = what
   }
