@@ -118,6 +118,20 @@ export const questionsOf = async (world: World, submissionId: SubmissionId) => {
     }))
 }
 
+/** When the last call is over by its promise: its timeout after it was begun. */
+export const promisedEnd = async (world: World): Promise<number> => {
+  const records: Array<JournalRecord> = [...(await go(world.history())).records]
+  const begun = records.findLast(({ kind }) => kind === "ToolPrepared")
+  const { timeoutMillis } = begun?.payload as { readonly timeoutMillis: number }
+  return (begun?.recordedAt ?? 0) + timeoutMillis
+}
+
+/** Moves the clock to the time at which recovery has something to do. */
+export const toRecovery = async (world: World): Promise<void> => {
+  const { recoverAt = 0 } = (await go(world.inspect())).report
+  world.time.now = Math.max(world.time.now, recoverAt)
+}
+
 /** What a call changes, apart from time. */
 export const changesOf = async (world: World, call: () => Promise<unknown>): Promise<boolean> => {
   const before = world.storage.dump()

@@ -12,6 +12,7 @@ import {
   payment,
   settle,
   settlementOf,
+  toRecovery,
   stateOf,
 } from "./calls.ts"
 import { accepted, answers, go, makeWorld, tags, type World } from "./harness.ts"
@@ -58,6 +59,7 @@ describe("the tries of a call", () => {
     for (let time = 0; time < 4; time++) {
       await go(world.process())
       const ended = world.time.now
+      await toRecovery(world)
       await go(world.recover())
       world.time.now = (await go(world.inspect())).report.dueAt ?? 0
       rests.push(world.time.now - ended)
@@ -194,6 +196,7 @@ describe("a retry beside an open call", () => {
     const { submissionId } = await accepted(world.admit("agent", ""))
     expect(await tags(world.process())).toEqual(["Suspended"])
     const start = world.time.now
+    await toRecovery(world)
     expect(await decisionsOf(world)).toEqual(["Reconcile: repaired"])
     expect((await go(world.inspect())).report.dueAt).toBe(start + 60_000)
     await settle(world)

@@ -10,6 +10,7 @@ import {
   makeWitness,
   openRows,
   payment,
+  promisedEnd,
   settle,
   settlementOf,
   stateOf,
@@ -107,7 +108,7 @@ describe("an ordinary tool call", () => {
   })
 
   it.each(doubts)(
-    "whose body %s raises nothing, and recovery is asked for at once",
+    "whose body %s raises nothing, and recovery is asked for once the call is over",
     async (way) => {
       const { outside, witness, world } = makeCase("ordinary", way)
       const { submissionId } = await accepted(world.admit("agent", ""))
@@ -115,7 +116,8 @@ describe("an ordinary tool call", () => {
       expect(witness.saw).toEqual([])
       expect(await callRecords(world)).toEqual(["ToolPrepared pay 0"])
       const { report } = await go(world.inspect())
-      expect(report).toMatchObject({ head: { state: "suspended" }, recoverAt: world.time.now })
+      const recoverAt = await promisedEnd(world)
+      expect(report).toMatchObject({ head: { state: "suspended" }, recoverAt })
       expect(report.dueAt).toBeUndefined()
       await settle(world)
       expect(await stateOf(world, submissionId)).toBe("unknown")
@@ -167,7 +169,7 @@ describe("an ordinary tool call", () => {
       "StepCompleted two",
       "StepCompleted three",
     ])
-    expect((await go(world.inspect())).report.recoverAt).toBe(world.time.now)
+    expect((await go(world.inspect())).report.recoverAt).toBe(await promisedEnd(world))
   })
 
   it("of a race that another branch won is left open, and the run settles nothing over it", async () => {
@@ -189,7 +191,7 @@ describe("an ordinary tool call", () => {
     const { submissionId } = await accepted(world.admit("agent", ""))
     expect(await tags(world.process())).toEqual(["Suspended"])
     expect(await callRecords(world)).toEqual(["ToolPrepared pay 0"])
-    expect((await go(world.inspect())).report.recoverAt).toBe(world.time.now)
+    expect((await go(world.inspect())).report.recoverAt).toBe(await promisedEnd(world))
     await settle(world)
     expect(await stateOf(world, submissionId)).toBe("unknown")
     expect(outside.started).toEqual(["pay"])

@@ -2,7 +2,16 @@
 import { Deferred, Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
-import { decisionsOf, io, openRows, payment, questionsOf, settle, settlementOf } from "./calls.ts"
+import {
+  decisionsOf,
+  io,
+  openRows,
+  payment,
+  questionsOf,
+  settle,
+  settlementOf,
+  toRecovery,
+} from "./calls.ts"
 import { accepted, answers, go, makeWorld, until } from "./harness.ts"
 import { operate, refused, taken } from "./operators.ts"
 import { abort, completed, doubted, never } from "./unknowns.ts"
@@ -160,6 +169,7 @@ describe("a word about a run that is not parked yet", () => {
     const world = makeWorld({ agents: [agent], cutsOff: true })
     const { submissionId } = await accepted(world.admit("agent", ""))
     await answers(world.process())
+    await toRecovery(world)
     await go(world.recover())
     const [question] = await questionsOf(world, submissionId)
     if (question === undefined) throw new Error("nothing is asked")
