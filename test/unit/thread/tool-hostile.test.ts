@@ -159,6 +159,7 @@ describe("a hostile reconciler", () => {
       const world = makeWorld({ agents: [agentWith(() => look)], limits })
       const { submissionId } = await accepted(world.admit("agent", ""))
       expect(await tags(world.process())).toEqual(["Suspended"])
+      world.time.now += 1
       expect(await go(world.recover())).toMatchObject({
         result: { value: [{ decision: "AwaitCall" }] },
         report: { recoverAt: world.time.now + 5_000 },
