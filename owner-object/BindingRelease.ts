@@ -21,7 +21,8 @@ export const releaseBindings = (block: Block, agentsDigest: string): void => {
   const batch = bindingLanes(host.storage.sql, { after, limit })
   for (const lane of batch) {
     const { binding, ...marks } = lane.marks
-    if (binding === undefined || binding.agentsDigest === agentsDigest) continue
+    if (lane.damaged === true || binding === undefined || binding.agentsDigest === agentsDigest)
+      continue
     writeLane(block, lane, { ...lane, marks }, { afterTurn: false })
   }
   const last = batch.at(-1)

@@ -9,6 +9,8 @@
  * - B2 Finishes that wait are taken into the next block, before anything else in it.
  * - B3 A report of another database, which no fence made the truth, leaves the lane enrolled.
  * - B4 The maintenance row is written to the tables of this code, whatever wrote the database before.
+ * - B5 A damaged lane is mended by the block that meets it: enrolled, so that a fenced visit heals it, told
+ *   once, and the counters, to which nobody knows what it had added, are counted anew.
  */
 import {
   type Generation,
@@ -21,10 +23,12 @@ import type { Limits } from "../contracts/Limits.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import * as Entry from "./Entry.ts"
+import { readFault } from "./FaultTable.ts"
 import { emptyLane, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
-import { type MaintenanceRow, writeMaintenance } from "./Maintenance.ts"
+import { type MaintenanceRow, recount, writeMaintenance } from "./Maintenance.ts"
+import type { Notice } from "./Notice.ts"
 import { needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
 import { migrate, schemaVersion } from "./Tables.ts"
 
@@ -39,6 +43,10 @@ export interface Block {
   readonly written: Set<ThreadId>
   /** The earliest deadline that this block wrote. */
   earliestAt: number | undefined
+  /** Whether the counters are to be counted anew. */
+  miscounted: boolean
+  /** What is logged once this block is committed. */
+  readonly notices: Array<Notice>
   /** What is done once this block is committed. */
   readonly afterwards: Array<() => void>
 }
@@ -89,8 +97,23 @@ export const nextGeneration = (block: Block): Generation => {
   return makeGeneration({ incarnation: block.life.incarnation, counter: block.life.counter })
 }
 
-export const readLane = (block: Block, threadId: ThreadId): Lane | undefined =>
-  block.life.version === 0 ? undefined : LaneTable.readLane(block.host.storage.sql, threadId)
+/** Reads a lane. One that is damaged is mended first. */
+export const readLane = (block: Block, threadId: ThreadId): Lane | undefined => {
+  if (block.life.version === 0) return undefined
+  const lane = LaneTable.readLane(block.host.storage.sql, threadId)
+  return lane?.damaged === true ? mend(block, lane) : lane
+}
+
+/** Gives a damaged lane what its visit needs, and its fault back if it has one. // B5 */
+const mend = (block: Block, { damaged: _d, ...found }: Lane): Lane => {
+  const enrolled = nextGeneration(block)
+  const fault = readFault(block.host.storage.sql, found.threadId)
+  const marks = fault === undefined ? found.marks : { ...found.marks, faultRetryAt: fault.retryAt }
+  block.miscounted = true
+  const line = "the row of a lane was damaged; its thread is visited"
+  block.notices.push({ level: "Error", threadId: found.threadId, line })
+  return writeLane(block, found, { ...found, marks, enrolled }, { afterTurn: false })
+}
 
 /** Writes a lane with its next work and ticket. `afterTurn` sends a lane that is still due to the back. */
 export const writeLane = (
@@ -243,11 +266,16 @@ export const runBlock = <A>(
     maintenance: life.maintenance,
     written: new Set(),
     earliestAt: undefined,
+    miscounted: false,
+    notices: [],
     afterwards: [],
   }
   const result = host.storage.transaction(() => {
     takeFinishes(block) // B2
     const value = body(block)
+    if (block.miscounted) {
+      block.maintenance = { ...block.maintenance, ...recount(host.storage.sql) } // B5
+    }
     if (block.maintenance !== life.maintenance) {
       openForWriting(block) // B4
       writeMaintenance(host.storage.sql, block.maintenance)
@@ -264,6 +292,7 @@ export const runBlock = <A>(
   })
   life.maintenance = block.maintenance
   if (block.earliestAt !== undefined) life.pass?.wake()
+  life.notices.push(...block.notices)
   for (const act of block.afterwards) act()
   if (block.written.size > 0) for (const watcher of life.watchers) watcher.changed(block.written)
   return result

@@ -83,6 +83,8 @@ export interface Lane {
   readonly slow: boolean
   /** The ticket: thousandths of a millisecond. The smallest is served next. */
   readonly nextAt: number | undefined
+  /** Its row says more than could be read; the next block that meets it mends it. */
+  readonly damaged?: boolean
 }
 
 /** A thread nobody has heard of yet. */

@@ -3,12 +3,14 @@
  *
  * Invariants
  * - L1 Every question reads a bounded number of rows at any number of lanes.
+ * - L2 No text in a row makes a read fail: a lane whose report or marks do not decode is read without
+ *   them, as damaged, and must be visited.
  */
 import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
-import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { type Lane, type Marks, timedWorks, type Work } from "./Lane.ts"
+import { type Lane, timedWorks, type Work } from "./Lane.ts"
 import { dueBefore } from "./Rotation.ts"
+import { marksOf, reportOf } from "./Stored.ts"
 
 interface StoredLane {
   readonly [column: string]: string | number | null
@@ -25,17 +27,23 @@ interface StoredLane {
 
 const columns = "thread_id, report, enrolled, must_visit, suspect, marks, work, slow, next_at"
 
-const fromStored = (row: StoredLane): Lane => ({
-  threadId: row.thread_id as ThreadId,
-  report: row.report === null ? undefined : (JSON.parse(row.report) as LaneReport),
-  enrolled: (row.enrolled as Generation | null) ?? undefined,
-  mustVisit: row.must_visit === 1,
-  suspect: row.suspect === 1,
-  marks: JSON.parse(row.marks) as Marks,
-  work: (row.work as Work | null) ?? undefined,
-  slow: row.slow === 1,
-  nextAt: row.next_at ?? undefined,
-})
+const fromStored = (row: StoredLane): Lane => {
+  const report = row.report === null ? undefined : reportOf(row.report)
+  const marks = marksOf(row.marks)
+  const damaged = marks === undefined || (row.report !== null && report === undefined)
+  return {
+    threadId: row.thread_id as ThreadId,
+    report,
+    enrolled: (row.enrolled as Generation | null) ?? undefined,
+    mustVisit: damaged || row.must_visit === 1, // L2
+    suspect: row.suspect === 1,
+    marks: marks ?? {},
+    work: (row.work as Work | null) ?? undefined,
+    slow: row.slow === 1,
+    nextAt: row.next_at ?? undefined,
+    ...(damaged ? { damaged } : {}),
+  }
+}
 
 export const readLane = (sql: Sql, threadId: ThreadId): Lane | undefined => {
   const [row] = sql.all<StoredLane>(`SELECT ${columns} FROM lanes WHERE thread_id = ?`, threadId)

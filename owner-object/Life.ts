@@ -19,6 +19,7 @@ import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { deadline, none } from "./Entry.ts"
 import { type BindingCursor, earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
+import type { Notice } from "./Notice.ts"
 import { storedVersion } from "./Tables.ts"
 import type { Watcher } from "./Watcher.ts"
 import type { CallKind } from "./Lane.ts"
@@ -104,6 +105,8 @@ export interface Life {
   readonly watchers: Set<Watcher>
   /** Who waits for the end of a forgetting. */
   readonly forgetWaiters: Map<ThreadId, Set<(end: ForgetEnd) => void>>
+  /** What committed blocks have for the log, until it is told. */
+  readonly notices: Array<Notice>
   /** Told the end of each pass, once. */
   readonly passWaiters: Set<(report: MaintenancePassReport) => void>
 }
@@ -142,6 +145,7 @@ export const beginLife = (
     pass: undefined,
     watchers: new Set(),
     forgetWaiters: new Map(),
+    notices: [],
     passWaiters: new Set(),
   }
 }

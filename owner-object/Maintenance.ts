@@ -1,10 +1,13 @@
 /**
  * The maintenance row: the owner's own facts, one row, read once per life and kept as a copy.
+ *
+ * What of it does not decode counts as absent: nobody was in flight, no pass has ended, the entry is owed.
  */
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Entry, none } from "./Entry.ts"
+import { entryOf, passReportOf, threadIdsOf } from "./Stored.ts"
 import { storedVersion } from "./Tables.ts"
 
 export interface MaintenanceRow {
@@ -65,7 +68,7 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
   return {
     ownerId: row.owner_id as OwnerId,
     incarnation: row.incarnation,
-    inFlight: JSON.parse(row.in_flight) as ReadonlyArray<ThreadId>,
+    inFlight: threadIdsOf(row.in_flight) ?? [],
     unfinished: row.unfinished,
     lanes: row.lanes,
     nonterminal: row.nonterminal,
@@ -74,10 +77,9 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
     faulted: Number(row["faulted"] ?? 0),
     lastServed: (row.last_served as ThreadId | null) ?? undefined,
     lastRecovered: (row.last_recovered as ThreadId | null) ?? undefined,
-    lastPass:
-      row.last_pass === null ? undefined : (JSON.parse(row.last_pass) as MaintenancePassReport),
+    lastPass: passReportOf(row.last_pass),
     // Absent in tables of the first two versions.
-    entry: typeof row["entry"] === "string" ? (JSON.parse(row["entry"]) as Entry) : none,
+    entry: entryOf(row["entry"]) ?? none,
   }
 }
 
@@ -103,3 +105,27 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     row.lastPass === undefined ? null : JSON.stringify(row.lastPass),
     row.entry._tag === "None" ? null : JSON.stringify(row.entry),
   )
+
+type Counters = Pick<MaintenanceRow, "lanes" | "nonterminal" | "running" | "faulted">
+
+/** A sum over rows that may be damaged: what it gives may be anything. */
+const counterOf = (sum: unknown): number =>
+  typeof sum === "number" && Number.isFinite(sum) ? Math.max(0, Math.trunc(sum)) : 0
+
+/** The counters as the lanes' rows have them. Reads all of them: only for what no difference can tell. */
+export const recount = (sql: Sql): Counters => {
+  const [row] = sql.all(
+    `SELECT COUNT(*) AS lanes,
+      SUM(CASE WHEN json_valid(report) THEN json_extract(report, '$.nonterminal') END) AS nonterminal,
+      SUM(CASE WHEN json_valid(report) THEN json_extract(report, '$.head.state') = 'running'
+        AND json_type(report, '$.recoverAt') IS NULL END) AS running,
+      SUM(CASE WHEN json_valid(marks) THEN json_type(marks, '$.faultRetryAt') IS NOT NULL END) AS faulted
+     FROM lanes`,
+  )
+  return {
+    lanes: counterOf(row?.["lanes"]),
+    nonterminal: counterOf(row?.["nonterminal"]),
+    running: counterOf(row?.["running"]),
+    faulted: counterOf(row?.["faulted"]),
+  }
+}

@@ -16,7 +16,7 @@ import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { Lane } from "./Lane.ts"
 import { pageLanes } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
-import { readFault } from "./RecoveryFaults.ts"
+import { readFault } from "./FaultTable.ts"
 
 /** Lanes read at a time. */
 const batch = 128

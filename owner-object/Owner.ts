@@ -21,6 +21,7 @@ import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, runBlock } from "./Block.ts"
 import { takeFinishes } from "./Finish.ts"
 import { beginLife, type Life } from "./Life.ts"
+import { tellNotices } from "./Notice.ts"
 
 export type ThreadClient = RpcClient.FromGroup<
   typeof ThreadRpc,
@@ -145,7 +146,9 @@ export const quietBlock = <A>(
   Effect.suspend((): Effect.Effect<A, StorageUnavailable | Unavailable> => {
     if (owner.life !== life) return Effect.fail(lifeEnded) // O2
     try {
-      return Effect.succeed(runBlock(owner.host, life, owner.limits, takeFinishes, body))
+      const result = runBlock(owner.host, life, owner.limits, takeFinishes, body)
+      const notices = life.notices.splice(0)
+      return notices.length === 0 ? Effect.succeed(result) : Effect.as(tellNotices(notices), result)
     } catch (cause) {
       return failed(owner, name, cause)
     }

@@ -11,8 +11,8 @@ import { delayMillis } from "../contracts/Backoff.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { RecoveryFailure, RecoveryFault } from "../contracts/Recovery.ts"
-import type { Sql } from "../platform/ObjectStorage.ts"
 import type { Block } from "./Block.ts"
+import { readFault, writeFault } from "./FaultTable.ts"
 import type { Lane } from "./Lane.ts"
 
 const attemptsMax = 2 ** 31 - 1
@@ -70,40 +70,6 @@ export const nextFault = (options: {
   }
 }
 
-interface StoredFault {
-  readonly [column: string]: string | number
-  readonly thread_id: string
-  readonly first_failed_at: number
-  readonly last_failed_at: number
-  readonly retry_at: number
-  readonly attempts: number
-  readonly failure: string
-}
-
-/** The recorded fault of a thread: one row at most. */
-export const readFault = (sql: Sql, threadId: ThreadId): RecoveryFault | undefined => {
-  const [row] = sql.all<StoredFault>("SELECT * FROM recovery_faults WHERE thread_id = ?", threadId)
-  if (row === undefined) return undefined
-  return {
-    schemaVersion: 1,
-    threadId,
-    firstFailedAt: row.first_failed_at,
-    lastFailedAt: row.last_failed_at,
-    retryAt: row.retry_at,
-    attempts: row.attempts,
-    failure: JSON.parse(row.failure) as RecoveryFailure,
-  }
-}
-
-/** The faulted threads by id; at most `limit`. */
-export const faultedThreads = (sql: Sql, limit: number): ReadonlyArray<ThreadId> =>
-  sql
-    .all<{ thread_id: string }>(
-      "SELECT thread_id FROM recovery_faults ORDER BY thread_id LIMIT ?",
-      limit,
-    )
-    .map((row) => row.thread_id as ThreadId)
-
 /** Records a failure in this block, and gives the lane with its retry. // Y1 */
 export const recordFault = (block: Block, lane: Lane, failure: RecoveryFailure): Lane => {
   const { sql } = block.host.storage
@@ -111,17 +77,7 @@ export const recordFault = (block: Block, lane: Lane, failure: RecoveryFailure):
   const known = lane.marks.faultRetryAt === undefined ? undefined : readFault(sql, threadId)
   const { now, limits } = block
   const fault = nextFault({ threadId, known, failure, now, limits })
-  sql.run(
-    `INSERT OR REPLACE INTO recovery_faults
-      (thread_id, first_failed_at, last_failed_at, retry_at, attempts, failure)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-    threadId,
-    fault.firstFailedAt,
-    fault.lastFailedAt,
-    fault.retryAt,
-    fault.attempts,
-    JSON.stringify(fault.failure),
-  )
+  writeFault(sql, fault)
   const { faultTrial: _tried, ...marks } = lane.marks
   return { ...lane, marks: { ...marks, faultRetryAt: fault.retryAt } }
 }

@@ -119,7 +119,8 @@ const selectKind = (
     if (picks.length === free) break
     if (due.slow && slowLeft <= 0) continue // D2
     const lane = readLane(block, due.threadId)
-    if (lane === undefined) continue
+    // One that was mended just now waits for its visit.
+    if (lane === undefined || lane.work !== due.work) continue
     if (movesOn(block, lane)) {
       writeLane(block, lane, lane, { afterTurn: false })
       continue

@@ -14,7 +14,7 @@ import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { type Condemned, isRunning, type Lane } from "./Lane.ts"
 import { countDue, oldestEnrolled, pageLanes, readLane } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
-import { readFault } from "./RecoveryFaults.ts"
+import { readFault } from "./FaultTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 import { faultsSince } from "./Tables.ts"
 

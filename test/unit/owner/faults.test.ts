@@ -1,11 +1,12 @@
 /** A thread that cannot be recovered: a fault of its own, shown, retried, and gone when it heals. */
 import { Effect, Option } from "effect"
-import { describe, expect, it, vi } from "vitest"
+import { describe, expect, it } from "vitest"
 import { ThreadId } from "../../../contracts/Identifiers.ts"
 import type { RecoveryFault } from "../../../contracts/Recovery.ts"
 import { bindingLogDue } from "../../../owner-object/Answer.ts"
 import { failureOf, nextFault } from "../../../owner-object/RecoveryFaults.ts"
 import { limits, now, submissionId, threadId } from "./lanes.ts"
+import { logged } from "./logged.ts"
 import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
 const run = Effect.runPromise
@@ -181,27 +182,6 @@ describe("a thread that cannot be recovered", () => {
     })
   })
 })
-
-/** The lines that an operator is shown while something is done. */
-const logged = async (act: () => Promise<void>): Promise<ReadonlyArray<string>> => {
-  const lines: Array<string> = []
-  const spies = (["log", "error", "warn"] as const).map((method) =>
-    vi
-      .spyOn(console, method)
-      .mockImplementation(
-        (...parts) =>
-          void lines.push(
-            parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" "),
-          ),
-      ),
-  )
-  try {
-    await act()
-  } finally {
-    for (const spy of spies) spy.mockRestore()
-  }
-  return lines
-}
 
 const broken = async (world: World, recovery: "fail" | "unreadable" | "hang" = "unreadable") => {
   const thread = world.thread("broken")

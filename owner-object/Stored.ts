@@ -1,0 +1,80 @@
+/**
+ * What the texts in the owner's rows say. A text that does not decode says nothing: it is never the reason
+ * why a read, a pass or a start fails. Whoever reads it decides what nothing means there.
+ */
+import { Schema } from "effect"
+import { Principal, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
+import { LaneReport } from "../contracts/LaneReport.ts"
+import { MaintenancePassReport } from "../contracts/Maintenance.ts"
+import { RecoveryFailure } from "../contracts/Recovery.ts"
+import type { Entry } from "./Entry.ts"
+import type { Marks } from "./Lane.ts"
+
+const optionalNumber = Schema.optionalKey(Schema.Finite)
+const optionalTrue = Schema.optionalKey(Schema.Literal(true))
+
+const BindingWait = Schema.Struct({
+  submissionId: SubmissionId,
+  attempts: Schema.Finite,
+  sinceAt: optionalNumber,
+  notBefore: Schema.Finite,
+  reportedAt: Schema.Finite,
+  agentsDigest: Schema.String,
+  name: Schema.optionalKey(Schema.String),
+})
+
+const Condemned = Schema.Struct({
+  author: Schema.String,
+  reason: Schema.String,
+  principal: Principal,
+  abort: Schema.Boolean,
+  sinceAt: Schema.Finite,
+  refusals: Schema.Finite,
+  retryAt: Schema.Finite,
+})
+
+const isMarks: (value: unknown) => value is Marks = Schema.is(
+  Schema.Struct({
+    failures: optionalNumber,
+    failingSinceAt: optionalNumber,
+    unchanged: optionalNumber,
+    backoffUntilAt: optionalNumber,
+    stalls: optionalNumber,
+    stalledSinceAt: optionalNumber,
+    stalledUntilAt: optionalNumber,
+    binding: Schema.optionalKey(BindingWait),
+    watches: optionalNumber,
+    watchAt: optionalNumber,
+    faultRetryAt: optionalNumber,
+    faultTrial: optionalTrue,
+    condemned: Schema.optionalKey(Condemned),
+    held: optionalTrue,
+  }),
+)
+
+const isEntry: (value: unknown) => value is Entry = Schema.is(
+  Schema.Union([
+    Schema.TaggedStruct("None", {}),
+    Schema.TaggedStruct("Owed", { tries: Schema.Finite, dueAt: Schema.Finite }),
+    Schema.TaggedStruct("Entered", {}),
+  ]),
+)
+
+const said =
+  <A>(is: (value: unknown) => value is A) =>
+  (text: unknown): A | undefined => {
+    if (typeof text !== "string") return undefined
+    try {
+      const value: unknown = JSON.parse(text)
+      return is(value) ? value : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+export const reportOf = said(Schema.is(LaneReport))
+export const marksOf = said(isMarks)
+export const entryOf = said(isEntry)
+export const passReportOf = said(Schema.is(MaintenancePassReport))
+export const threadIdsOf = said(Schema.is(Schema.Array(ThreadId)))
+export const recoveryFailureOf = said(Schema.is(RecoveryFailure))
