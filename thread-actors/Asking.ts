@@ -80,8 +80,7 @@ const start = (thread: Thread, before: Looked): Effect.Effect<Asking> =>
     const { limits } = thread
     const { sequence } = before.row
     const asking: Asking = {
-      untilAt:
-        clockOf(thread) + limits.mutationMillis + limits.reconcileMillis + limits.coverMillis,
+      untilAt: clockOf(thread) + limits.reconcileMillis + limits.coverMillis,
       done: Deferred.makeUnsafe(),
       outlived: false,
     }

@@ -56,7 +56,7 @@ type NotRecovered = StorageUnavailable | ThreadUnreadable | ThreadForgotten
 
 /** Reconcilers of one submission that look, beside the recovery that asked them. */
 export interface Asking {
-  /** They have told by then. */
+  /** They have told by then, or the object was lost meanwhile: the owner looks again. */
   readonly untilAt: number
   readonly done: Deferred.Deferred<RecoveryReport, NotRecovered>
   /** A recovery left while they looked, and counts on the thread's own report. */

@@ -153,8 +153,11 @@ describe("a call whose outcome was lost", () => {
 
   it("is recorded once though owner and thread die while its reconciler looks", async () => {
     const answer = Deferred.makeUnsafe<Answer>()
-    const { asked, loom, started } = make((time) =>
-      time === 1 ? Deferred.await(answer) : Effect.succeed(completed),
+    // Nothing tells the owner that the thread was lost: it looks again once the reconciler must have told.
+    const limits = { reconcileMillis: 200, coverMillis: 200 }
+    const { asked, loom, started } = make(
+      (time) => (time === 1 ? Deferred.await(answer) : Effect.succeed(completed)),
+      { limits },
     )
     const { submissionId } = await go(loom.submit("a"))
     await loom.alarmsUntil("its reconciler looks", () => asked() === 1)

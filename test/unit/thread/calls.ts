@@ -122,8 +122,9 @@ export const questionsOf = async (world: World, submissionId: SubmissionId) => {
 export const promisedEnd = async (world: World): Promise<number> => {
   const records: Array<JournalRecord> = [...(await go(world.history())).records]
   const begun = records.findLast(({ kind }) => kind === "ToolPrepared")
-  const { timeoutMillis } = begun?.payload as { readonly timeoutMillis: number }
-  return (begun?.recordedAt ?? 0) + timeoutMillis
+  if (begun === undefined) throw new Error("no call was begun")
+  const { timeoutMillis } = begun.payload as { readonly timeoutMillis: number }
+  return begun.recordedAt + timeoutMillis
 }
 
 /** Moves the clock to the time at which recovery has something to do. */
