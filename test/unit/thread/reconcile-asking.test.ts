@@ -1,4 +1,4 @@
-/** Reconcilers that look for long, or kill their object: nobody waits for them, and each try is counted. */
+/** Reconcilers that look for long: what goes on beside them, and what a try costs before it begins. */
 import { Deferred, Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
@@ -11,7 +11,6 @@ import {
   payment,
   settle,
   settlementOf,
-  stateOf,
 } from "./calls.ts"
 import { accepted, go, makeWorld, tags, until } from "./harness.ts"
 import { type Answer, answers, makeCase, overMillis } from "./reconcilers.ts"
@@ -31,18 +30,6 @@ const looking = async (options: { readonly ownerFails?: boolean } = {}) => {
 }
 
 describe("a reconciler that looks for long", () => {
-  it("is not waited for: recovery is told so, and when to look again at the latest", async () => {
-    const { asked, find, world } = await looking()
-    expect(await decisionsOf(world)).toEqual(["Reconcile: deferred"])
-    expect(asked).toHaveLength(1)
-    const { report } = await go(world.inspect())
-    // What the services may take to start, what a look may take, and some grace.
-    expect(report).toMatchObject({ recoverAt: world.time.now + 55_000, head: { state: "running" } })
-    expect(report.dueAt).toBeUndefined()
-    find(answers.completed)
-    await settle(world)
-  })
-
   it("is asked once, however often recovery comes by, and holds back nothing of the ledger", async () => {
     const { asked, find, submissionId, world } = await looking()
     await decisionsOf(world)
@@ -56,21 +43,6 @@ describe("a reconciler that looks for long", () => {
     find(answers.completed)
     await settle(world)
     expect(await settlementOf(world, submissionId)).toMatchObject({ output: "paid before" })
-  })
-
-  it("has its answer written when it comes, and told to the owner by the thread itself", async () => {
-    const { find, world } = await looking()
-    await decisionsOf(world)
-    expect(world.reports).toEqual([])
-    find(answers.completed)
-    await until(
-      "the thread has told its owner",
-      () => world.reports.length,
-      (count) => count === 1,
-    )
-    expect(world.reports[0]).toMatchObject({ head: { state: "ready" } })
-    expect(await callRecords(world)).toEqual(["ToolPrepared pay 0", "ToolSettled pay 1"])
-    await settle(world)
   })
 
   it("has its answer found by the owner's own look when the report is lost", async () => {
@@ -171,19 +143,5 @@ describe("a try of a reconciler", () => {
     storage.sync = sync
     await settle(world)
     expect(asked).toHaveLength(1)
-  })
-
-  it("that kills its object counts, so that the call becomes unknown in the end", async () => {
-    const { asked, submissionId, world } = await looking()
-    for (let death = 1; death <= 8; death++) {
-      expect(await decisionsOf(world)).toEqual(["Reconcile: deferred"])
-      expect(asked).toHaveLength(death)
-      expect(openRows(world)).toMatchObject([{ tries: death, unknownAt: null }])
-      world.crash()
-    }
-    expect(await decisionsOf(world)).toEqual(["MarkUnknown: unknown"])
-    expect(asked).toHaveLength(8)
-    expect(await stateOf(world, submissionId)).toBe("unknown")
-    await settle(world)
   })
 })

@@ -146,8 +146,9 @@ describe("a call about which nobody can be asked", () => {
       world.time.now += overMillis
       for (let time = 0; time < 20; time++) {
         expect(await decisionsOf(world)).toEqual(["AwaitCall: deferred"])
-        const { recoverAt } = (await go(world.inspect())).report
+        const { recoverAt, waits } = (await go(world.inspect())).report
         expect(recoverAt).toBe(world.time.now + 60_000)
+        expect(waits).toMatchObject([{ submissionId, blocker: "binding", name: "payment" }])
         world.time.now = recoverAt ?? 0
       }
       expect(openRows(world)).toMatchObject([{ tries: 0, unknownAt: null }])
