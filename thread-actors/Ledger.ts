@@ -85,11 +85,16 @@ const rowChecks: { readonly [K in keyof SubmissionRow]: Check } = {
 
 type Raw = { readonly [K in keyof SubmissionRow]: string | number | null }
 
+/** The columns that are looked at whenever a row is read. */
+export const checkedColumns = columns
+
+/** Whether a row of these columns decodes, but for what its texts hold. // L3 */
+export const isSoundRow = (row: { readonly [K in keyof SubmissionRow]: unknown }): boolean =>
+  holds(row, rowChecks) && (row.state === "settled") === (row.outcome !== null)
+
 const decode = (row: Raw | undefined): SubmissionRow | undefined => {
   if (row === undefined) return undefined
-  const settled = row.state === "settled"
-  if (!holds(row, rowChecks) || settled !== (row.outcome !== null))
-    throw new Unreadable("submissions") // L3
+  if (!isSoundRow(row)) throw new Unreadable("submissions") // L3
   return row as unknown as SubmissionRow
 }
 

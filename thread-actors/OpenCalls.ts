@@ -58,8 +58,11 @@ const callChecks: { readonly [K in keyof StoredCall]: Check } = {
   unknownAt: maybe(isMillis),
 }
 
+/** Whether a row decodes. // O4 */
+export const isSoundCall = (row: Raw): boolean => holds(row, callChecks)
+
 const decode = (row: Raw): StoredCall => {
-  if (!holds(row, callChecks)) throw new Unreadable("calls") // O4
+  if (!isSoundCall(row)) throw new Unreadable("calls") // O4
   return row as unknown as StoredCall
 }
 
@@ -81,6 +84,10 @@ export const openCalls = (
     ...call,
     declared: agents.get(row.agent)?.tools.has(call.tool) === true,
   }))
+
+/** The first rows of the table, as they are. */
+export const rawCalls = (sql: Sql, limit: number): ReadonlyArray<Raw> =>
+  sql.all<Raw>(`SELECT ${columns} FROM calls ORDER BY submission, name LIMIT ?`, limit)
 
 /** A call that is unknown, with its submission's id. */
 export interface WaitingCall {

@@ -50,6 +50,7 @@ const interrupted = ({ value }: PageRecord, row: LedgerRow): string | undefined 
 const disagreement = (record: PageRecord, page: VerifyPage): string | undefined => {
   const row = page.rows.get(record.submission) // G1
   if (row === undefined) return "its submission is not in the ledger"
+  if (page.unsound.has(row.sequence)) return "a column of the row holds what it is not for"
   if (record.epoch > row.epoch) return "the row is in an earlier epoch"
   if (row.settledSequence !== null && record.sequence > row.settledSequence)
     if (record.kind !== "Settled") return "the row had settled before"

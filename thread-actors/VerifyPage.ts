@@ -9,6 +9,8 @@
  */
 import { sha256 } from "../platform/Digest.ts"
 import { bindingsMax, type Sql, type SqlRow, type SqlValue } from "../platform/ObjectStorage.ts"
+import { checkedColumns, isSoundRow, type SubmissionRow } from "./Ledger.ts"
+import { isCount, isText } from "./StoredColumns.ts"
 import type { Thread } from "./Thread.ts"
 
 /** A record as it is stored, whatever is in it; its types hold only where it is sound. */
@@ -76,6 +78,8 @@ export interface VerifyPage {
   readonly earlier: ReadonlyArray<EarlierRecord>
   /** Rows of the submissions that these records name, and those that the floor passes. */
   readonly rows: ReadonlyMap<number, LedgerRow>
+  /** Submissions of these rows with a column that holds what it is not for. */
+  readonly unsound: ReadonlySet<number>
   /** Submissions whose input was applied here and is not the one that was digested. */
   readonly changedInputs: ReadonlySet<number>
   /** Where the settlements stand that the rows name, as far as they are on no record of this page. */
@@ -129,9 +133,6 @@ const extentOf = (
   return { last, isLast: count === sizes.length }
 }
 
-const isText = (value: unknown): boolean => typeof value === "string"
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
-
 const soundness = (record: RawRecord): boolean =>
   [record.submission, record.part, record.epoch, record.recordedAt].every(isCount) &&
   [record.settled, record.floor, record.bytes].every(isCount) &&
@@ -175,26 +176,24 @@ const readEarlier = (sql: Sql, after: number, limit: number): ReadonlyArray<Earl
         limit,
       )
 
-const rowColumns = `sequence, principal, agent, acceptedAt, notBefore, inputDigest, state, epoch,
-  attempts, abort, outcome, settledSequence, inputBytes`
-
 /** The rows of the submissions that were named, and those between the floors of the page. */
 const readRows = (
   sql: Sql,
   page: Pick<VerifyPage, "records" | "earlier">,
   limit: number,
-): ReadonlyMap<number, LedgerRow> => {
+): Pick<VerifyPage, "rows" | "unsound"> => {
   const named = page.records.map((record) => record.submission)
   const from = page.earlier[0]?.floor ?? 1
   const to = Math.min(page.records.at(-1)?.floor ?? from, from + limit) // P1
   const between = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
   const keys = [...new Set([...named, ...between])].filter(isCount)
-  const rows = allOf<LedgerRow & SqlRow>(
+  const rows = allOf<SubmissionRow & SqlRow>(
     sql,
-    `SELECT ${rowColumns} FROM submissions WHERE sequence IN ()`,
+    `SELECT ${checkedColumns} FROM submissions WHERE sequence IN ()`,
     keys,
   )
-  return new Map(rows.map((row) => [row.sequence, row]))
+  const unsound = rows.filter((row) => !isSoundRow(row)).map((row) => row.sequence)
+  return { rows: new Map(rows.map((row) => [row.sequence, row])), unsound: new Set(unsound) }
 }
 
 /** Whether the input of a row is the one that was digested at its admission. // P3 */
@@ -264,7 +263,7 @@ export const readVerifyPage = (thread: Thread, query: VerifyQuery): VerifyPage =
   const records = readRecords(sql, after, last)
   const applied = records.filter((record) => record.kind === "InputApplied")
   const earlier = readEarlier(sql, after, applied.length === 0 ? 1 : Math.max(limit, reach))
-  const rows = readRows(sql, { records, earlier }, limit)
+  const { rows, unsound } = readRows(sql, { records, earlier }, limit)
   const changedInputs = applied
     .map((record) => rows.get(record.submission))
     .filter((row) => row !== undefined && !inputHolds(sql, row))
@@ -275,6 +274,7 @@ export const readVerifyPage = (thread: Thread, query: VerifyQuery): VerifyPage =
     isLast,
     earlier,
     rows,
+    unsound,
     changedInputs: new Set(changedInputs),
     settlements: readSettlements(sql, { records, rows }),
     repeated: readRepeated(sql, after, last),

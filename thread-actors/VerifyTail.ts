@@ -5,12 +5,16 @@
  * - T1 Settled rows are compared with their records page by page; here their number must leave exactly those
  *   that have not settled. So the cost is that of the open ones, whatever the history.
  * - T2 A row of a list is there exactly while its submission is in the state that the list is of.
+ * - T3 Whatever a reader of these rows would refuse is a place here.
  */
+import { suspensionOf } from "./Evidence.ts"
 import { type Header, nonterminalOf } from "./Header.ts"
-import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Sql, SqlValue } from "../platform/ObjectStorage.ts"
 import { findLast } from "./Journal.ts"
-import { nonterminalRows, type SubmissionRow } from "./Ledger.ts"
-import type { StoredCall } from "./OpenCalls.ts"
+import { abortOf, nonterminalRows, retriesOf, type SubmissionRow } from "./Ledger.ts"
+import { isSoundCall, rawCalls, type StoredCall } from "./OpenCalls.ts"
+import { pauseOf } from "./Pause.ts"
+import { isCount } from "./StoredColumns.ts"
 import { Unreadable } from "./Unreadable.ts"
 import { inputHolds } from "./VerifyPage.ts"
 
@@ -78,15 +82,46 @@ const callPlaces = (
   open: ReadonlyMap<number, SubmissionRow>,
   limit: number,
 ): ReadonlyArray<string> =>
-  sql
-    .all<Pick<StoredCall, "submission" | "name" | "part" | "unknownAt"> & { [c: string]: never }>(
-      "SELECT submission, name, part, unknownAt FROM calls ORDER BY submission, name LIMIT ?",
-      limit,
-    )
-    .flatMap((call) => {
-      const what = callPlace(sql, call as unknown as StoredCall, open)
-      return what === undefined ? [] : [`an open call of submission ${call.submission}: ${what}`]
-    })
+  rawCalls(sql, limit).flatMap((call) => {
+    if (!isSoundCall(call)) return ["an open call: a column holds what it is not for"] // T3
+    const what = callPlace(sql, call as unknown as StoredCall, open)
+    return what === undefined ? [] : [`an open call of submission ${call.submission}: ${what}`]
+  })
+
+/** Whether the read finds what decodes. */
+const decodes = (read: () => unknown): boolean => {
+  try {
+    read()
+    return true
+  } catch (error) {
+    if (error instanceof Unreadable) return false
+    throw error
+  }
+}
+
+/** Whether the texts in an open row mean something. // T3 */
+const textsDecode = (row: SubmissionRow): boolean =>
+  decodes(() => [abortOf(row), retriesOf(row), suspensionOf(row)])
+
+/** What does not decode in the thread's own row, and in the counters of its last record. // T3 */
+const headerPlaces = (sql: Sql, header: Header): ReadonlyArray<string> => {
+  const [meta] = sql.all<{ pause: SqlValue; title: SqlValue }>(
+    "SELECT pause, title FROM meta WHERE id = 1",
+  )
+  const pauseHolds = (meta?.pause ?? null) === null || pauseOf(header) !== undefined
+  return [
+    ...(header.unreadable === "meta" ? ["the row of the thread does not decode"] : []),
+    ...(header.unreadable === "journal" ? ["the counters of the last record do not decode"] : []),
+    ...(pauseHolds ? [] : ["who paused the thread does not decode"]),
+    ...((meta?.title ?? null) === header.title ? [] : ["the title does not decode"]),
+  ]
+}
+
+/** Rows of the lists beside the ledger that name nothing. // T3 */
+const listPlaces = ({ deferred, parked }: Lists): ReadonlyArray<string> =>
+  [...parked, ...deferred].every((entry) => entry.every(isCount))
+    ? []
+    : ["a list beside the ledger holds what does not decode"]
 
 const readOpen = (sql: Sql, header: Header): ReadonlyArray<SubmissionRow> | undefined => {
   try {
@@ -100,10 +135,11 @@ const readOpen = (sql: Sql, header: Header): ReadonlyArray<SubmissionRow> | unde
 /** The places where the ledger as a whole is not what the journal leaves over. */
 export const tailPlaces = (sql: Sql, header: Header, limit: number): ReadonlyArray<string> => {
   const rows = readOpen(sql, header)
-  if (rows === undefined) return ["a submission that has not settled does not decode"]
+  const broken = headerPlaces(sql, header)
+  if (rows === undefined) return [...broken, "a submission that has not settled does not decode"]
   const open = new Map(rows.map((row) => [row.sequence, row]))
   const lists = readLists(sql)
-  const found: Array<string> = []
+  const found: Array<string> = [...broken, ...listPlaces(lists)]
   const expected = nonterminalOf(header)
   if (rows.length !== expected)
     found.push(`${rows.length} submissions have not settled, and ${expected} should`) // T1
@@ -117,6 +153,7 @@ export const tailPlaces = (sql: Sql, header: Header, limit: number): ReadonlyArr
     if (!open.has(sequence)) found.push(`submission ${sequence}: it is listed, and has settled`) // T2
   for (const row of rows) {
     const what = misplaced(row, header, lists)
+    if (!textsDecode(row)) found.push(`submission ${row.sequence}: a text in it does not decode`)
     if (what !== undefined) found.push(`submission ${row.sequence}: ${what}`)
     else if (row.attempts === 0 && !inputHolds(sql, row))
       found.push(`submission ${row.sequence}: its input is another than its digest's`)

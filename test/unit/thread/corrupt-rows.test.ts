@@ -1,0 +1,341 @@
+/**
+ * Columns that hold what they are not for. Whatever one holds, the thread tells it as unreadable, its report can be
+ * sent, input is still accepted where that needs nothing of it, and the thread can be forgotten.
+ */
+import { Effect, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import { StorageFailure } from "../../../platform/ObjectStorage.ts"
+import * as Agent from "../../../thread-actors/Agent.ts"
+import { accepted, drain, go, makeWorld, refusal, until, type World } from "./harness.ts"
+import { lose } from "./calls.ts"
+import { operate, refused, taken } from "./operators.ts"
+import { answers, makeCase } from "./reconcilers.ts"
+import { doubted } from "./unknowns.ts"
+
+const echo = Agent.make("agent", { input: Schema.String, output: Schema.String }).handler((input) =>
+  Effect.succeed(input),
+)
+
+/** Two that wait for their turn. */
+const queued = async () => {
+  const world = makeWorld({ agents: [echo] })
+  const first = await accepted(world.admit("agent", "a", { idempotencyKey: "first" }))
+  await accepted(world.admit("agent", "b"))
+  return { world, submissionId: first.submissionId }
+}
+
+/** One that has settled, and one that waits. */
+const used = async () => {
+  const world = makeWorld({ agents: [echo] })
+  await accepted(world.admit("agent", "a", { title: "orders" }))
+  await go(world.inspect(world.generation()))
+  await drain(world)
+  const { submissionId } = await accepted(world.admit("agent", "b"))
+  return { world, submissionId }
+}
+
+/** A run whose object was lost with a call open. */
+const called = async () => {
+  const { world } = makeCase(() => Effect.succeed(answers.uncertain))
+  const { submissionId } = await accepted(world.admit("agent", ""))
+  await lose(world)
+  return { world, submissionId }
+}
+
+const corrupt = (world: World, statement: string): void => {
+  world.storage.sql.run(statement)
+  world.crash()
+}
+
+const ledgerOf = async (world: World) =>
+  (await operate(world).verify()).checks.find(({ check }) => check === "ledger")?._tag
+
+const placesOf = async (world: World) => {
+  const { checks } = await operate(world).verify()
+  const ledger = checks.find(({ check }) => check === "ledger")
+  return ledger?._tag === "Failed" ? ledger.places : 0
+}
+
+/** Its report can be sent, and has recovery find out. */
+const expectTold = async (world: World, what: string) => {
+  const { report } = await go(world.inspect())
+  expect(report).toMatchObject({ recoverAt: 0 })
+  expect(report).not.toHaveProperty("head")
+  const unreadable = { _tag: "Failure", error: { _tag: "ThreadUnreadable", what } }
+  const dump = world.storage.dump()
+  expect((await go(world.recover())).result).toMatchObject(unreadable)
+  expect((await go(world.process())).result).toMatchObject(unreadable)
+  expect(world.storage.dump()).toBe(dump)
+  expect(await ledgerOf(world)).toBe("Failed")
+}
+
+const expectForgettable = async (world: World) => {
+  await taken(operate(world).forget({ abort: true }))
+  expect(world.storage.sql.all("SELECT 1 FROM submissions")).toEqual([])
+  expect(world.storage.sql.all("SELECT 1 FROM journal")).toEqual([])
+}
+
+const text = `'abc'`
+const count = [text, "-1", "1.5", "x'00'"]
+const millis = [...count, "9007199254741"]
+const columns: Readonly<Record<string, ReadonlyArray<string>>> = {
+  id: [text, "x'00'"],
+  principal: ["''", `'a' || char(10)`, "x'00'"],
+  agent: [`'x y'`, "''", "x'00'"],
+  acceptedAt: millis,
+  inputDigest: ["x'00'"],
+  state: [`'?'`, `'settled'`],
+  epoch: count,
+  attempts: count,
+  ended: count,
+  vanished: count,
+  vanishedVersion: ["x'00'"],
+  retries: ["x'00'"],
+  dueAt: millis,
+  suspension: ["x'00'"],
+  abort: ["x'00'"],
+  outcome: [`'completed'`, `'?'`],
+  settledSequence: count,
+  inputBytes: count,
+}
+
+const valuesOf = (table: Readonly<Record<string, ReadonlyArray<string>>>) =>
+  Object.entries(table).flatMap(([column, values]) =>
+    values.map((value) => ({ column, value, change: `${column} = ${value}` })),
+  )
+
+describe("a submission whose column holds what it is not for", () => {
+  it.each(valuesOf(columns).filter(({ value }) => value !== `'settled'`))(
+    "is told as unreadable: $change",
+    async ({ change }) => {
+      const { world } = await queued()
+      corrupt(world, `UPDATE submissions SET ${change} WHERE sequence = 1`)
+      await expectTold(world, "submissions")
+      await accepted(world.admit("agent", "c"))
+      await expectForgettable(world)
+    },
+  )
+
+  it.each(millis)("is told where it was deferred to no time: %s", async (value) => {
+    const { world } = await queued()
+    corrupt(world, `UPDATE submissions SET notBefore = ${value} WHERE sequence = 1`)
+    expect((await go(world.recover())).result).toMatchObject({
+      error: { _tag: "ThreadUnreadable", what: "submissions" },
+    })
+    expect(await ledgerOf(world)).toBe("Failed")
+    await expectForgettable(world)
+  })
+
+  it("is told by verify also once it has settled", async () => {
+    const { world } = await used()
+    for (const change of ["id = 'abc'", "ended = 'abc'", "outcome = NULL"]) {
+      world.storage.sql.run("SAVEPOINT before")
+      world.storage.sql.run(`UPDATE submissions SET ${change} WHERE sequence = 1`)
+      expect(await ledgerOf(world)).toBe("Failed")
+      world.storage.sql.run("ROLLBACK TO before")
+      world.storage.sql.run("RELEASE before")
+      expect(await ledgerOf(world)).toBe("Passed")
+    }
+  })
+
+  it("is a refusal to whoever sends its key again, and no defect", async () => {
+    for (const change of ["id = 'abc'", "acceptedAt = 'abc'", "inputDigest = x'00'"]) {
+      const { world } = await queued()
+      corrupt(world, `UPDATE submissions SET ${change} WHERE sequence = 1`)
+      expect(await refusal(world.admit("agent", "a", { idempotencyKey: "first" }))).toMatchObject({
+        _tag: "Unavailable",
+        retryable: false,
+      })
+    }
+  })
+
+  const intent = `{"author":"a","principal":7,"reason":"b"}`
+  it.each([
+    ["abort", "?"],
+    ["abort", intent],
+    ["suspension", "null"],
+    ["suspension", `{"kind":"call","dueAt":"x"}`],
+    ["suspension", `{"kind":"call","dueAt":-1}`],
+    ["suspension", `{"kind":"?","dueAt":null}`],
+  ])("is told where its text means nothing: %s %s", async (column, value) => {
+    const { world } = await called()
+    world.storage.sql.run("DELETE FROM calls")
+    world.storage.sql.run("UPDATE submissions SET state = 'suspended'")
+    const before = await placesOf(world)
+    corrupt(world, `UPDATE submissions SET state = 'suspended', ${column} = '${value}'`)
+    expect((await go(world.recover())).result).toMatchObject({
+      error: { _tag: "ThreadUnreadable", what: "submissions" },
+    })
+    expect(await placesOf(world)).toBeGreaterThan(before)
+    await expectForgettable(world)
+  })
+
+  it.each(["?", "[]", `{"":1}`, `{"":{"tries":"x","dueAt":1}}`, `{"":{"tries":1,"dueAt":-1}}`])(
+    "is told where its retries mean nothing: %s",
+    async (value) => {
+      const { world } = await queued()
+      corrupt(world, `UPDATE submissions SET retries = '${value}' WHERE sequence = 1`)
+      expect((await go(world.process())).result).toMatchObject({
+        error: { _tag: "ThreadUnreadable", what: "submissions" },
+      })
+      await expect(operate(world).explain()).rejects.toMatchObject({ _tag: "ThreadUnreadable" })
+      expect(await ledgerOf(world)).toBe("Failed")
+      await expectForgettable(world)
+    },
+  )
+})
+
+describe("an open call whose column holds what it is not for", () => {
+  const calls = { tool: ["''", "x'00'"], part: count, preparedAt: millis, deadlineAt: millis }
+
+  it.each(valuesOf({ ...calls, tries: count, name: ["''", "x'00'"], unknownAt: millis }))(
+    "makes its thread unreadable: $change",
+    async ({ change }) => {
+      const { world } = await called()
+      corrupt(world, `UPDATE calls SET ${change}`)
+      const { report } = await go(world.inspect())
+      expect(report).toMatchObject({ recoverAt: 0, waits: [] })
+      expect((await go(world.recover())).result).toMatchObject({
+        error: { _tag: "ThreadUnreadable", what: "calls" },
+      })
+      expect(await ledgerOf(world)).toBe("Failed")
+      await accepted(world.admit("agent", "c"))
+      await expectForgettable(world)
+    },
+  )
+
+  it("that waits for a word makes it so, too", async () => {
+    const { question, world } = await doubted()
+    corrupt(world, "UPDATE calls SET unknownAt = 'abc'")
+    expect((await go(world.inspect())).report).toMatchObject({ recoverAt: 0, waits: [] })
+    expect(
+      await refused(operate(world).resolve(question, { _tag: "NeverHappened" })),
+    ).toMatchObject({ _tag: "ThreadUnreadable", what: "calls" })
+    await expectForgettable(world)
+  })
+})
+
+describe("a list beside the ledger that names nothing", () => {
+  it.each([
+    ["deferred", "UPDATE deferred SET notBefore = 'abc'"],
+    ["deferred", "INSERT INTO deferred (notBefore, sequence) VALUES ('abc', 7)"],
+    ["parked", "INSERT INTO parked (resolved, sequence) VALUES (1, 'abc')"],
+  ])("makes the thread unreadable: %s", async (what, statement) => {
+    const { world } = await queued()
+    await accepted(world.admit("agent", "c", { notBefore: world.time.now + 1_000 }))
+    corrupt(world, statement)
+    const { report } = await go(world.inspect())
+    expect(report).toMatchObject({ recoverAt: 0 })
+    expect((await go(world.process())).result).toMatchObject({
+      error: { _tag: "ThreadUnreadable", what },
+    })
+    expect(await ledgerOf(world)).toBe("Failed")
+    await expectForgettable(world)
+  })
+})
+
+describe("a last record whose counters do not decode", () => {
+  const counters = { open: count, settled: [...count, "99"], floor: count, digest: ["x'00'"] }
+
+  it.each(valuesOf(counters))(
+    "keeps everything but admission and reads from the thread: $change",
+    async ({ change }) => {
+      const { submissionId, world } = await used()
+      corrupt(
+        world,
+        `UPDATE journal SET ${change} WHERE sequence = (SELECT max(sequence) FROM journal)`,
+      )
+      await expectTold(world, "journal")
+      expect((await go(world.inspect())).report).toMatchObject({ nonterminal: 1 })
+      expect((await go(world.status(submissionId))).state).toBe("ready")
+      expect((await go(world.abort(submissionId))).result).toMatchObject({
+        error: { _tag: "ThreadUnreadable", what: "journal" },
+      })
+      await accepted(world.admit("agent", "c"))
+      await expectForgettable(world)
+    },
+  )
+
+  it("whose time does not decode stops no clock", async () => {
+    const { world } = await used()
+    corrupt(world, "UPDATE journal SET recordedAt = 'abc'")
+    const { acceptedAt } = await accepted(world.admit("agent", "c"))
+    expect(acceptedAt).toBe(world.time.now)
+  })
+})
+
+describe("a thread whose own row does not decode", () => {
+  const meta = {
+    fence: [`'garbage'`, "x'00'"],
+    refused: [`'garbage'`, "x'00'"],
+    revision: count,
+    parked: count,
+    paused: count,
+    pauseGeneration: [`'garbage'`],
+    forgottenAt: millis,
+  }
+
+  it.each(valuesOf(meta))(
+    "changes nothing, whatever fence was there, and still reads: $change",
+    async ({ change }) => {
+      const { submissionId, world } = await used()
+      corrupt(world, `UPDATE meta SET ${change}`)
+      await expectTold(world, "meta")
+      const dump = world.storage.dump()
+      const unavailable = { _tag: "Unavailable", retryable: false }
+      expect(await refusal(world.admit("agent", "c"))).toMatchObject(unavailable)
+      expect(await refused(operate(world).pause())).toMatchObject(unavailable)
+      expect(await refused(operate(world).forget())).toMatchObject(unavailable)
+      expect((await go(world.abort(submissionId))).result).toMatchObject({
+        error: { _tag: "ThreadUnreadable", what: "meta" },
+      })
+      await go(world.inspect(world.generation()))
+      expect(world.storage.dump()).toBe(dump)
+      expect((await go(world.history())).records).toHaveLength(2)
+      expect((await go(world.status(submissionId))).state).toBe("ready")
+      await expectForgettable(world)
+    },
+  )
+
+  it("for its title or the words of a pause goes on, and verify tells", async () => {
+    for (const change of [
+      `title = '${"x".repeat(300)}'`,
+      "title = x'00'",
+      "paused = 1, pause = '?'",
+      `paused = 1, pause = '{"author":"a","principal":"b","reason":"c","sinceAt":-1}'`,
+      "paused = 1, pause = x'00'",
+    ]) {
+      const { world } = await used()
+      corrupt(world, `UPDATE meta SET ${change}`)
+      expect((await go(world.inspect())).report).toMatchObject({ nonterminal: 1 })
+      expect(await ledgerOf(world)).toBe("Failed")
+      await accepted(world.admit("agent", "c"))
+      expect((await go(world.recover())).result).toMatchObject({ _tag: "Success" })
+    }
+  })
+
+  it("is forgotten once what still runs has ended", async () => {
+    const { world } = makeCase(() => Effect.succeed(answers.uncertain))
+    await accepted(world.admit("agent", ""))
+    await go(world.process({ attentionMillis: 20 }))
+    // What a block that fails leaves behind: the next one reads the header again.
+    const { transaction } = world.storage
+    const storage = world.storage as { transaction: typeof transaction }
+    storage.transaction = () => {
+      throw new StorageFailure(new Error("the disk"))
+    }
+    await go(Effect.exit(world.admit("agent", "")))
+    storage.transaction = transaction
+    world.storage.sql.run("UPDATE meta SET fence = 'garbage'")
+    expect(await refused(operate(world).forget({ abort: true }))).toMatchObject({
+      _tag: "WorkOwed",
+      nonterminal: 1,
+    })
+    await until(
+      "the attempt ends",
+      () => world.thread().isRunning(),
+      (isRunning) => !isRunning,
+    )
+    await expectForgettable(world)
+  })
+})
