@@ -1,6 +1,6 @@
 /** Load from outside: clients that submit without pause do not keep a due lane from its turn. */
 import { beforeAll, describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Duration, Effect, Fiber } from "effect"
 import { AgentId, OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { WorkerBuild } from "../../scripts/workerBuild.ts"
 import { build, startServer } from "./server.ts"
@@ -13,22 +13,25 @@ const noop = (thread: string) => ({
   input: null,
 })
 
+const median = (values: ReadonlyArray<number>): number =>
+  values.toSorted((first, second) => first - second)[Math.floor(values.length / 2)] ?? 0
+
 let worker: WorkerBuild
 beforeAll(async () => {
   worker = await build()
 })
 
 describe("a lane that becomes due", () => {
-  it.live("is served within a second while 64 clients submit without pause", () =>
+  it.live("is served within a few submits' time while 64 clients submit without pause", () =>
     Effect.gen(function* () {
       const { client } = yield* startServer(worker)
-      let accepted = 0
+      const submits: Array<number> = []
       const submitting = yield* Effect.forkChild(
         Effect.forEach(
           Array.from({ length: 64 }, (_, index) => `client-${index}`),
           (thread) =>
-            client.submit(noop(thread)).pipe(
-              Effect.tap(() => Effect.sync(() => (accepted += 1))),
+            Effect.timed(client.submit(noop(thread))).pipe(
+              Effect.tap(([taken]) => Effect.sync(() => submits.push(Duration.toMillis(taken)))),
               // A refusal is an answer, too: the client goes on.
               Effect.ignore,
               Effect.forever,
@@ -48,10 +51,13 @@ describe("a lane that becomes due", () => {
       }
       yield* Fiber.interrupt(submitting)
       // They did keep it busy, all the time.
-      expect(accepted).toBeGreaterThan(64 * 3)
-      process.stdout.write(`${accepted} accepted, late by ${lateness.join(", ")} ms\n`)
-      // The median: one hiccup of the machine says nothing about the rotation.
-      expect(lateness.toSorted((first, second) => first - second)[2]).toBeLessThan(1_000)
+      expect(submits.length).toBeGreaterThan(64 * 3)
+      const late = median(lateness)
+      process.stdout.write(
+        `${submits.length} accepted in ${median(submits)} ms each, late by ${lateness.join(", ")} ms\n`,
+      )
+      // Medians of one run: what the machine does to one it does to the other.
+      expect(late).toBeLessThan(5 * median(submits))
     }),
   )
 })
