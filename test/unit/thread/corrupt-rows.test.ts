@@ -314,28 +314,34 @@ describe("a thread whose own row does not decode", () => {
     }
   })
 
-  it("is forgotten once what still runs has ended", async () => {
-    const { world } = makeCase(() => Effect.succeed(answers.uncertain))
-    await accepted(world.admit("agent", ""))
-    await go(world.process({ attentionMillis: 20 }))
-    // What a block that fails leaves behind: the next one reads the header again.
-    const { transaction } = world.storage
-    const storage = world.storage as { transaction: typeof transaction }
-    storage.transaction = () => {
-      throw new StorageFailure(new Error("the disk"))
-    }
-    await go(Effect.exit(world.admit("agent", "")))
-    storage.transaction = transaction
-    world.storage.sql.run("UPDATE meta SET fence = 'garbage'")
-    expect(await refused(operate(world).forget({ abort: true }))).toMatchObject({
-      _tag: "WorkOwed",
-      nonterminal: 1,
-    })
-    await until(
-      "the attempt ends",
-      () => world.thread().isRunning(),
-      (isRunning) => !isRunning,
-    )
-    await expectForgettable(world)
-  })
+  it.each(["UPDATE meta SET fence = 'garbage'", "UPDATE journal SET open = 'abc'"])(
+    "is forgotten once what still runs has ended, and takes no record before: %s",
+    async (change) => {
+      const { world } = makeCase(() => Effect.succeed(answers.uncertain))
+      await accepted(world.admit("agent", ""))
+      await go(world.process({ attentionMillis: 20 }))
+      // What a block that fails leaves behind: the next one reads the header again.
+      const { transaction } = world.storage
+      const storage = world.storage as { transaction: typeof transaction }
+      storage.transaction = () => {
+        throw new StorageFailure(new Error("the disk"))
+      }
+      await go(Effect.exit(world.admit("agent", "")))
+      storage.transaction = transaction
+      world.storage.sql.run(change)
+      const journal = () => world.storage.sql.all("SELECT * FROM journal")
+      const before = journal()
+      expect(await refused(operate(world).forget({ abort: true }))).toMatchObject({
+        _tag: "WorkOwed",
+        nonterminal: 1,
+      })
+      await until(
+        "the attempt ends",
+        () => world.thread().isRunning(),
+        (isRunning) => !isRunning,
+      )
+      expect(journal()).toEqual(before)
+      await expectForgettable(world)
+    },
+  )
 })
