@@ -68,11 +68,16 @@ const decode = (row: Raw): StoredCall => {
 
 const columns = "submission, name, tool, part, preparedAt, deadlineAt, tries, unknownAt"
 
+const rowsOf = (sql: Sql, submission: number): ReadonlyArray<Raw> =>
+  sql.all<Raw>(`SELECT ${columns} FROM calls WHERE submission = ? ORDER BY name`, submission)
+
 /** The open calls of a submission. // O2 */
 export const storedCalls = (sql: Sql, submission: number): ReadonlyArray<StoredCall> =>
-  sql
-    .all<Raw>(`SELECT ${columns} FROM calls WHERE submission = ? ORDER BY name`, submission)
-    .map(decode)
+  rowsOf(sql, submission).map(decode)
+
+/** Those of them that decode: what ends needs nothing to be readable. */
+export const soundCalls = (sql: Sql, submission: number): ReadonlyArray<StoredCall> =>
+  rowsOf(sql, submission).filter(isSoundCall).map(decode)
 
 /** The same, with what this deployment knows of their tools. */
 export const openCalls = (

@@ -16,7 +16,7 @@ import { delayMillis } from "../contracts/Backoff.ts"
 import type { Abort, Failure } from "../contracts/Settlement.ts"
 import { type Block, patchHeader, touch } from "./Block.ts"
 import type { Suspension } from "./Evidence.ts"
-import { append } from "./Journal.ts"
+import { append, findPart } from "./Journal.ts"
 import {
   type AbortIntent,
   abortOf,
@@ -28,7 +28,7 @@ import {
 } from "./Ledger.ts"
 import type { AttemptEnd, LiveAttempt, Verdict } from "./LiveAttempt.ts"
 import { canonicalFailure, systemFailure } from "./Failures.ts"
-import { closeCalls, endCalls, recordIdOf, storedCalls } from "./OpenCalls.ts"
+import { closeCalls, endCalls, recordIdOf, soundCalls, storedCalls } from "./OpenCalls.ts"
 import { unknownPayload } from "./ToolRecord.ts"
 
 /** What a submission settles with. `output` is canonical JSON. */
@@ -65,18 +65,21 @@ export const floorBehind = (block: Block, row: SubmissionRow): number => {
   return floorAfter(block.sql, from, lastSequence)
 }
 
-/** Keeps on record what nobody will ask about any more. // D6 */
+/** Keeps on record what nobody will ask about any more; what cannot be read keeps nobody from ending. // D6 */
 const leaveInDoubt = (block: Block, row: SubmissionRow): void => {
-  for (const { name, part, tool, unknownAt } of storedCalls(block.sql, row.sequence)) {
-    if (unknownAt !== null) continue
-    const recordId = recordIdOf(row.id, { name, part: part + 1 })
+  for (const call of soundCalls(block.sql, row.sequence)) {
+    const asked = { name: call.name, part: call.part + 1 }
+    if (call.unknownAt !== null || findPart(block.sql, row.sequence, asked) !== undefined) continue
     append(block, {
+      ...asked,
       submission: row.sequence,
       kind: "ToolUnknown",
-      name,
-      part: part + 1,
       epoch: row.epoch,
-      payload: unknownPayload({ tool, recordId, why: "aborted" }),
+      payload: unknownPayload({
+        tool: call.tool,
+        recordId: recordIdOf(row.id, asked),
+        why: "aborted",
+      }),
     })
   }
   closeCalls(block.sql, row.sequence)
