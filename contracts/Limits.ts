@@ -84,6 +84,10 @@ export const defaultLimits = {
   forgetWaitMillis: 5 * second,
   forgetRetryMillis: 1 * second,
   forgetRetryMaxMillis: 60 * second,
+  /** After this many visits in a row without an answer a thread has a fault. */
+  visitsBeforeFault: 8,
+  /** How long a thread may be out of reach before that is one: after each deploy some are, for minutes. */
+  deployNoiseMillis: 2 * minute,
   faultRetryMillis: 5 * second,
   faultRetryMaxMillis: 60 * second,
   /** A recovery that timed out is dear: it is tried less often. */

@@ -7,6 +7,8 @@
  *   nothing. Failures back off and never stall.
  * - N3 A run that goes on, a timer that is not due and a call that came after the yield time are not
  *   unchanged turns.
+ * - N4 A thread that answers no visit is a fault after so many in a row, of a thread out of reach not before a
+ *   deploy's noise must be over.
  */
 import { delayMillis, jitteredMillis } from "../contracts/Backoff.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
@@ -16,6 +18,7 @@ import {
   isRunning,
   type Lane,
   type Marks,
+  type Unseen,
   withoutBackoff,
   withoutHold,
   withoutStall,
@@ -53,6 +56,18 @@ export const afterSilence = (lane: Lane, moment: Moment, transport: boolean): La
     },
   }
 }
+
+/** The count of visits without an answer after one more. */
+export const unseenAgain = (marks: Marks, now: number): Unseen => ({
+  visits: (marks.unseen?.visits ?? 0) + 1,
+  sinceAt: marks.unseen?.sinceAt ?? now,
+})
+
+/** Whether so many visits without an answer are a fault. Those that only did not get through may be a
+ * deploy's noise, and are one only once that must be over. */
+export const isOutage = (unseen: Unseen, moment: Moment, transport: boolean): boolean =>
+  unseen.visits >= moment.limits.visitsBeforeFault &&
+  (!transport || moment.now - unseen.sinceAt >= moment.limits.deployNoiseMillis) // N4
 
 const unchangedTurn = (lane: Lane, moment: Moment): Lane => {
   const { limits, now, random } = moment

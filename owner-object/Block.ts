@@ -23,7 +23,7 @@ import type { Limits } from "../contracts/Limits.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import * as Entry from "./Entry.ts"
-import { readFault } from "./FaultTable.ts"
+import { faultedLane, readFault } from "./FaultTable.ts"
 import { emptyLane, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
@@ -108,11 +108,11 @@ export const readLane = (block: Block, threadId: ThreadId): Lane | undefined => 
 const mend = (block: Block, { damaged: _d, ...found }: Lane): Lane => {
   const enrolled = nextGeneration(block)
   const fault = readFault(block.host.storage.sql, found.threadId)
-  const marks = fault === undefined ? found.marks : { ...found.marks, faultRetryAt: fault.retryAt }
+  const lane = fault === undefined ? found : faultedLane(found, fault)
   block.miscounted = true
   const line = "the row of a lane was damaged; its thread is visited"
   block.notices.push({ level: "Error", threadId: found.threadId, line })
-  return writeLane(block, found, { ...found, marks, enrolled }, { afterTurn: false })
+  return writeLane(block, found, { ...lane, enrolled }, { afterTurn: false })
 }
 
 /** Writes a lane with its next work and ticket. `afterTurn` sends a lane that is still due to the back. */

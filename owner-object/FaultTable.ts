@@ -2,6 +2,7 @@
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { RecoveryFailure, RecoveryFault } from "../contracts/Recovery.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Lane } from "./Lane.ts"
 import { recoveryFailureOf } from "./Stored.ts"
 
 interface StoredFault {
@@ -60,3 +61,10 @@ export const faultedThreads = (sql: Sql, limit: number): ReadonlyArray<ThreadId>
       limit,
     )
     .map((row) => row.thread_id as ThreadId)
+
+/** The lane with the marks of its recorded fault. Pure. */
+export const faultedLane = (lane: Lane, { failure, retryAt }: RecoveryFault): Lane => {
+  const { faultTrial: _t, faultVisit: _v, ...marks } = lane.marks
+  const visit = failure.operation === "inspect" ? ({ faultVisit: true } as const) : {}
+  return { ...lane, marks: { ...marks, ...visit, faultRetryAt: retryAt } }
+}

@@ -20,12 +20,13 @@ import { acceptReport, type Block, laneOrNew, openForWriting, writeLane } from "
 import { failureOf, within } from "./Call.ts"
 import { commitForget } from "./Forget.ts"
 import { forgottenAtOf, removeForgotten } from "./Forgotten.ts"
-import { type Lane, withoutBackoff } from "./Lane.ts"
+import { type Lane, withoutBackoff, withoutHold, withoutUnseen } from "./Lane.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import type { ThreadAnswer } from "./Mutation.ts"
 import { addressOf, inBlock, type Owner, type OwnerFailpoint } from "./Owner.ts"
 import * as RecoveryFaults from "./RecoveryFaults.ts"
 import type { Picked } from "./Select.ts"
+import { tellEnd } from "./Tell.ts"
 
 const momentOf = (owner: Owner, block: Block): Answer.Moment => ({
   now: block.now,
@@ -51,6 +52,25 @@ const commitSilence = (owner: Owner, block: Block, pick: Picked, transport: bool
   return writeLane(block, before, silent, { afterTurn: true })
 }
 
+/** A visit that failed: a backoff, and after so many in a row a fault, if there is no other. */
+const commitUnseen = (owner: Owner, block: Block, pick: Picked, error: unknown): Lane => {
+  const { before, lane: found } = laneOrNew(block, pick.lane.threadId)
+  const moment = momentOf(owner, block)
+  const transport = isTransport(error)
+  const unseen = Answer.unseenAgain(found.marks, block.now)
+  const lane: Lane = { ...found, marks: { ...found.marks, unseen } }
+  const { faultRetryAt, faultVisit } = found.marks
+  const outage = faultRetryAt === undefined && Answer.isOutage(unseen, moment, transport)
+  if (!outage && faultVisit !== true) {
+    return writeLane(block, before, Answer.afterSilence(lane, moment, transport), {
+      afterTurn: true,
+    })
+  }
+  const marks = withoutHold(withoutBackoff(lane.marks))
+  const failure = RecoveryFaults.failureOf("inspect", error)
+  return commitFault(block, before, { ...lane, mustVisit: true, marks }, failure)
+}
+
 /** A call that failed: of a recovery it is a fault, of any other a backoff. */
 const commitFailure = (
   owner: Owner,
@@ -65,6 +85,7 @@ const commitFailure = (
       ? undefined
       : commitSilence(owner, block, pick, false) // G4
   }
+  if (pick.kind === "visit") return commitUnseen(owner, block, pick, error)
   if (pick.kind !== "recover") return commitSilence(owner, block, pick, isTransport(error))
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
   return commitFault(block, before, lane, RecoveryFaults.failureOf("recover", error))
@@ -91,13 +112,13 @@ const commitVisit = (
     fenced &&
     accepted.lane.enrolled === pick.generation &&
     !block.life.overlaps.has(accepted.lane.threadId) // G1
+  const seen = RecoveryFaults.afterVisit(block, accepted.lane)
+  const marks = withoutUnseen(seen.marks)
   const visited: Lane = {
-    ...accepted.lane,
-    enrolled: settled ? undefined : accepted.lane.enrolled,
+    ...seen,
+    enrolled: settled ? undefined : seen.enrolled,
     mustVisit: marked,
-    marks: isAtRest(accepted.lane.report)
-      ? withoutBackoff(accepted.lane.marks)
-      : accepted.lane.marks,
+    marks: isAtRest(seen.report) ? withoutBackoff(marks) : marks,
   }
   return writeLane(block, before, visited, { afterTurn: true })
 }
@@ -165,31 +186,6 @@ const commitTurn = (
   })
   return writeLane(block, before, turned, { afterTurn: true }) // G2
 }
-
-/** Says what an operator must hear once: a fault, a missing agent, a lane that stalls. */
-const tell = (owner: Owner, before: Lane, after: Lane | undefined) =>
-  Effect.gen(function* () {
-    const binding = after?.marks.binding
-    const annotate = Effect.annotateLogs({ threadId: before.threadId })
-    if (binding !== undefined) {
-      const now = owner.host.now()
-      const line = `no agent "${binding.name ?? ""}" in this deployment; its submission waits`
-      yield* annotate(
-        Answer.bindingLogDue(before.marks.binding, now, owner.limits)
-          ? Effect.logError(line)
-          : Effect.logDebug(line),
-      )
-    }
-    if (after?.marks.faultRetryAt !== undefined) {
-      const line = "the thread cannot be recovered; recoveryStatus tells why"
-      const first = before.marks.faultRetryAt === undefined
-      yield* annotate(first ? Effect.logError(line) : Effect.logDebug(line))
-    }
-    const stalls = after?.marks.stalls ?? 0
-    if (stalls === 1 && before.marks.stalls === undefined) {
-      yield* annotate(Effect.logError("the lane stalls: its turns are answered and change nothing"))
-    }
-  })
 
 const tellForgotten = ({ threadId }: Lane) =>
   Effect.annotateLogs(Effect.logInfo("a thread is forgotten"), { threadId })
@@ -279,6 +275,6 @@ export const fly = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =
   Effect.gen(function* () {
     const ending = yield* call(owner, life, pass, pick)
     const after = yield* inBlock(owner, life, ending.failpoint, ending.commit)
-    if (pick.kind === "recover" || pick.kind === "dispatch") yield* tell(owner, pick.lane, after)
+    yield* tellEnd(owner, pick, after)
     if (pick.kind === "forget" && after === undefined) yield* tellForgotten(pick.lane)
   })

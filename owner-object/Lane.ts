@@ -42,6 +42,12 @@ export interface Condemned {
   readonly retryAt: number
 }
 
+/** Visits in a row that nobody answered, and when the first of them ended. */
+export interface Unseen {
+  readonly visits: number
+  readonly sinceAt: number
+}
+
 /** Retries and waits of a lane. Absent means none. */
 export interface Marks {
   /** Calls in a row that failed. */
@@ -64,6 +70,10 @@ export interface Marks {
   readonly faultRetryAt?: number
   /** Its recovery succeeded, but a turn had failed: a turn is the trial that ends the fault. */
   readonly faultTrial?: true
+  /** Its fault is that visits were not answered: a visit, at its retry, is what ends it. */
+  readonly faultVisit?: true
+  /** Visits in a row without an answer. */
+  readonly unseen?: Unseen
   /** Its thread is to be forgotten; nothing else happens for the lane. */
   readonly condemned?: Condemned
   /** It would start one attempt too many: it keeps its ticket until another's run ends. */
@@ -107,6 +117,12 @@ export const isRunning = (lane: Lane): boolean =>
 /** The marks without backoff, stall and counts: what any mutation or a fresh success leaves. */
 export const withoutBackoff = (marks: Marks): Marks => {
   const { failures: _f, failingSinceAt: _s, unchanged: _u, backoffUntilAt: _b, ...rest } = marks
+  return rest
+}
+
+/** The marks of a lane whose visit was answered. */
+export const withoutUnseen = (marks: Marks): Marks => {
+  const { unseen: _u, ...rest } = marks
   return rest
 }
 

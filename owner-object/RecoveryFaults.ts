@@ -12,7 +12,7 @@ import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { RecoveryFailure, RecoveryFault } from "../contracts/Recovery.ts"
 import type { Block } from "./Block.ts"
-import { readFault, writeFault } from "./FaultTable.ts"
+import { faultedLane, readFault, writeFault } from "./FaultTable.ts"
 import type { Lane } from "./Lane.ts"
 
 const attemptsMax = 2 ** 31 - 1
@@ -31,7 +31,7 @@ const isKnown = (tag: unknown): tag is keyof typeof messages =>
 
 /** The failure of a call as a fault tells it. Pure and total. */
 export const failureOf = (
-  operation: "recover" | "processHead",
+  operation: "inspect" | "recover" | "processHead",
   error: unknown,
 ): RecoveryFailure => {
   const tagged = typeof error === "object" && error !== null && "_tag" in error
@@ -78,8 +78,7 @@ export const recordFault = (block: Block, lane: Lane, failure: RecoveryFailure):
   const { now, limits } = block
   const fault = nextFault({ threadId, known, failure, now, limits })
   writeFault(sql, fault)
-  const { faultTrial: _tried, ...marks } = lane.marks
-  return { ...lane, marks: { ...marks, faultRetryAt: fault.retryAt } }
+  return faultedLane(lane, fault)
 }
 
 /** What a successful recovery leaves of a fault: nothing, or a trial if it was a turn that failed. */
@@ -90,9 +89,13 @@ export const afterRecovery = (block: Block, lane: Lane): Lane => {
   return { ...lane, marks: { ...lane.marks, faultTrial: true } }
 }
 
+/** What an answered visit leaves of a fault: that of visits is over, any other stays. // Y1 */
+export const afterVisit = (block: Block, lane: Lane): Lane =>
+  lane.marks.faultVisit === true ? clearFault(block, lane) : lane
+
 /** Removes a thread's fault in this block, if it has one, and gives the lane without it. // Y1 */
 export const clearFault = (block: Block, lane: Lane): Lane => {
-  const { faultRetryAt, faultTrial: _tried, ...marks } = lane.marks
+  const { faultRetryAt, faultTrial: _t, faultVisit: _v, ...marks } = lane.marks
   if (faultRetryAt === undefined) return lane
   block.host.storage.sql.run("DELETE FROM recovery_faults WHERE thread_id = ?", lane.threadId)
   return { ...lane, marks }

@@ -8,7 +8,7 @@
  * - R3 A lane that becomes due stands behind every deadline of that millisecond and every ticket
  *   already given for the present.
  * - R4 An enrolled lane is always due at some time: a visit, or the end of its cover.
- * - R5 Of a faulted lane only its recovery is tried.
+ * - R5 Of a faulted lane only what failed is tried: its recovery, or its visit.
  * - R6 Of a condemned lane only its forgetting is tried, and not while a mutation of it is active.
  */
 import { millisMax } from "../contracts/Identifiers.ts"
@@ -73,14 +73,14 @@ const needBeforeBackoff = (
   now: number,
   limits: Limits,
 ): Need | undefined => {
-  const { condemned, faultRetryAt, faultTrial } = lane.marks
+  const { condemned, faultRetryAt, faultTrial, faultVisit } = lane.marks
   if (condemned !== undefined) {
     return cover === undefined
       ? { work: "forget", at: condemned.retryAt }
       : { work: "visit", at: coverEndOf(cover, now, limits) } // R6
   }
   if (faultRetryAt !== undefined && faultTrial === undefined)
-    return { work: "recover", at: faultRetryAt } // R5
+    return { work: faultVisit === true ? "visit" : "recover", at: faultRetryAt } // R5
   if (lane.mustVisit || (lane.enrolled !== undefined && cover === undefined)) {
     return { work: "visit", at: now } // R4
   }

@@ -47,6 +47,8 @@ const isMarks: (value: unknown) => value is Marks = Schema.is(
     watchAt: optionalNumber,
     faultRetryAt: optionalNumber,
     faultTrial: optionalTrue,
+    faultVisit: optionalTrue,
+    unseen: Schema.optionalKey(Schema.Struct({ visits: Schema.Finite, sinceAt: Schema.Finite })),
     condemned: Schema.optionalKey(Condemned),
     held: optionalTrue,
   }),

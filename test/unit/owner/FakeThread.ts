@@ -23,19 +23,7 @@ import type { Receipt } from "../../../contracts/Submission.ts"
 import { type HeadAnswer, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
-
-export type Recovery = "repair" | "fail" | "hang" | "unreadable"
-export type Forgetting = "answer" | "hang" | "fail"
-export type Turn =
-  | "suspend"
-  | "park"
-  | "settle"
-  | "hang"
-  | "fail"
-  | "unchanged"
-  | "run"
-  | "binding"
-  | "unreadable"
+import type { Forgetting, Recovery, Turn, Visiting } from "./ways.ts"
 
 /** A command as it reached the thread. */
 export interface Command {
@@ -68,6 +56,7 @@ export class FakeThread {
   readonly settled: Array<number> = []
   turn: Turn = "settle"
   recovery: Recovery = "repair"
+  visiting: Visiting = "answer"
   /** How many heads one turn settles at most. */
   headsPerTurn = 1
   lost = false
@@ -345,7 +334,12 @@ export class FakeThread {
         ),
       inspect: ({ fence }) =>
         Effect.andThen(
-          Effect.sync(() => void (this.visits += 1)),
+          Effect.suspend(() => {
+            this.visits += 1
+            if (this.visiting === "hang") return Effect.never
+            if (this.visiting === "defect") return Effect.die("a defect")
+            return this.visiting === "fail" ? Effect.fail(gone) : Effect.void
+          }),
           alive(
             Effect.sync(() => {
               if (fence !== undefined && (this.fence === undefined || fence > this.fence)) {
