@@ -3,8 +3,11 @@
  *
  * - E1 It reads the submission's row and its open calls, never results, so that it costs the same whatever
  *   the history.
- * - E2 A row or record that does not decode is told as such, by a look at all records of a run that no
+ * - E2 A row or record that does not decode is told as such, by a look at the records of a run that no
  *   payload leaves the database for.
+ * - E3 The records without a name (input applied, attempt interrupted, …) have no index: those of the open run are
+ *   looked at from where it was opened last, so that the look costs what the run has recorded. What a run recorded
+ *   before it was parked, and what settled ones did, `verify` and `history` find; nothing is decided by it.
  */
 import { recordKinds } from "../contracts/JournalRecord.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
@@ -55,12 +58,27 @@ export const evidenceOf = (thread: Thread, row: SubmissionRow, now: number): Evi
 
 const knownKinds = recordKinds.map((kind) => `'${kind}'`).join(", ")
 
+const isBroken = `(kind NOT IN (${knownKinds})
+  OR CASE WHEN json_valid(payload) THEN json_type(payload) <> 'object' ELSE 1 END)`
+
+/** The last record at which this run was not the open one; each record carries which one is. // E3 */
+const beforeOpen = (sql: Sql, submission: number): number =>
+  sql.all<{ sequence: number }>(
+    "SELECT sequence FROM journal WHERE open IS NOT ? ORDER BY sequence DESC LIMIT 1",
+    submission,
+  )[0]?.sequence ?? 0
+
 /** Refuses a run whose records do not decode. // E2 */
 export const checkRecords = (sql: Sql, row: SubmissionRow): void => {
   if (row.attempts === 0) return
   const broken = sql.all(
-    `SELECT 1 FROM journal WHERE submission = ? AND name IS NOT NULL
-     AND (NOT json_valid(payload) OR kind NOT IN (${knownKinds})) LIMIT 1`,
+    `SELECT 1 FROM (
+       SELECT kind, payload FROM journal WHERE submission = ? AND name IS NOT NULL
+       UNION ALL
+       SELECT kind, payload FROM journal WHERE sequence > ? AND submission = ? AND name IS NULL)
+     WHERE ${isBroken} LIMIT 1`,
+    row.sequence,
+    beforeOpen(sql, row.sequence),
     row.sequence,
   )
   if (broken.length > 0) throw new Unreadable("journal")

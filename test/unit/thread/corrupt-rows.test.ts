@@ -264,6 +264,69 @@ describe("a last record whose counters do not decode", () => {
   })
 })
 
+describe("a record without a name", () => {
+  const brokenKinds = ["InputApplied", "AttemptInterrupted"].flatMap((kind) =>
+    ["payload = '{'", "payload = '7'", "payload = x'00'", "kind = '?'"].map((change) => ({
+      change,
+      kind,
+    })),
+  )
+
+  /** An open run with both kinds, behind so many that have settled. */
+  const lost = async (settled: number) => {
+    const made = makeWorld({ agents: [echo] })
+    for (let one = 0; one < settled; one++) await accepted(made.admit("agent", ""))
+    await drain(made)
+    await accepted(made.admit("agent", ""))
+    made.crash({ stopAt: "settle:before" })
+    void go(made.process()).catch(() => undefined)
+    await made.stopped()
+    made.crash({ stopAt: "settle:before" })
+    await go(made.recover())
+    made.time.now += 60_000
+    void go(made.process()).catch(() => undefined)
+    await made.stopped()
+    made.crash()
+    return made
+  }
+
+  it.each(brokenKinds)("of the open run is found: $kind, $change", async ({ change, kind }) => {
+    const world = await lost(2)
+    const last = `(SELECT max(sequence) FROM journal WHERE kind = '${kind}')`
+    corrupt(world, `UPDATE journal SET ${change} WHERE sequence = ${last}`)
+    const dump = world.storage.dump()
+    expect((await go(world.recover())).result).toMatchObject({
+      error: { _tag: "ThreadUnreadable", what: "journal" },
+    })
+    expect(world.storage.dump()).toBe(dump)
+    await accepted(world.admit("agent", "c"))
+    await expectForgettable(world)
+  })
+
+  it("is looked for by the run's own sequences: nothing scans the journal but for where it was opened", async () => {
+    const world = await lost(2)
+    const { sql } = world.storage as unknown as { sql: { all: typeof world.storage.sql.all } }
+    const { all } = sql
+    const seen: Array<{ statement: string; bindings: ReadonlyArray<unknown> }> = []
+    sql.all = (statement, ...bindings) => {
+      if (/FROM journal/.test(statement)) seen.push({ statement, bindings })
+      return all(statement, ...bindings)
+    }
+    await go(world.recover())
+    sql.all = all
+    const scans = seen.filter(({ bindings, statement }) =>
+      all<{ detail: string }>(
+        `EXPLAIN QUERY PLAN ${statement}`,
+        ...(bindings as Array<number>),
+      ).some(({ detail }) => /SCAN journal/.test(detail)),
+    )
+    expect(seen.filter(({ statement }) => /name IS NULL/.test(statement))).toHaveLength(1)
+    expect(scans.every(({ statement }) => /ORDER BY sequence DESC LIMIT 1/.test(statement))).toBe(
+      true,
+    )
+  })
+})
+
 describe("a thread whose own row does not decode", () => {
   const meta = {
     fence: [`'garbage'`, "x'00'"],
