@@ -4,13 +4,15 @@
  * Invariants
  * - I1 A request for another owner is refused before anything is read.
  * - I2 Mutations are uninterruptible: nobody's departure stops them.
+ * - I3 A storage that fails under a read is `StorageUnavailable`, like one that fails under a block.
  */
 import { Effect, Option, Stream } from "effect"
 import { Rpc } from "effect/rpc"
 import { CurrentCaller } from "../contracts/Authorization.ts"
-import { IdentityMismatch, OperationDenied } from "../contracts/Errors.ts"
+import { IdentityMismatch, OperationDenied, StorageUnavailable } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { StorageFailure } from "../platform/ObjectStorage.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
 import * as Command from "./Command.ts"
 import { forgetThread } from "./Forget.ts"
@@ -61,12 +63,23 @@ const command = <P extends { readonly ownerId: OwnerId }, A, E>(
     )
 }
 
+/** A read of the rows. A storage that fails is told as such; what else goes wrong is a defect. // I3 */
+const reading = <A>(operation: string, read: () => A): Effect.Effect<A, StorageUnavailable> =>
+  Effect.catch(Effect.try({ try: read, catch: (cause) => cause }), (cause) =>
+    cause instanceof StorageFailure
+      ? Effect.logError(`storage failed in ${operation}`, cause).pipe(
+          Effect.andThen(Effect.fail(new StorageUnavailable({ operation }))),
+        )
+      : Effect.die(cause),
+  )
+
 /** A request that only reads. */
 const question = <A>(
   owner: Owner,
+  operation: string,
   { ownerId }: { readonly ownerId: OwnerId },
   read: (life: Life) => A,
-) => Effect.map(enter(owner, ownerId), read)
+) => Effect.flatMap(enter(owner, ownerId), (life) => reading(operation, () => read(life)))
 
 /** Arms, and waits for the end of a pass; never runs one itself. */
 const runMaintenance = (owner: Owner, life: Life, timeoutMillis: number | undefined) =>
@@ -99,7 +112,9 @@ export const handlersLayer = (owner: Owner) =>
     resumeThread: command(owner, "resumeThread", Command.resumeThread),
     forgetThread: command(owner, "forgetThread", forgetThread),
     obligations: ({ ownerId, ...query }) =>
-      question(owner, { ownerId }, (life) => obligations(owner.host, life, owner.limits, query)),
+      question(owner, "obligations", { ownerId }, (life) =>
+        obligations(owner.host, life, owner.limits, query),
+      ),
     report: (payload) =>
       mutation(owner, payload, (life) =>
         inBlock(owner, life, "report", (block) =>
@@ -116,14 +131,18 @@ export const handlersLayer = (owner: Owner) =>
     reconcile: (payload) =>
       mutation(owner, payload, (life) => reconcile(owner, life, payload.threadIds)),
     laneStatus: (payload) =>
-      question(owner, payload, (life) => Status.statusOfThread(owner.host, life, payload.threadId)),
+      question(owner, "laneStatus", payload, (life) =>
+        Status.statusOfThread(owner.host, life, payload.threadId),
+      ),
     recoveryStatus: (payload) =>
-      question(owner, payload, (life) =>
+      question(owner, "recoveryStatus", payload, (life) =>
         Option.fromUndefinedOr(Status.faultOf(owner.host, life, payload.threadId)),
       ),
     maintenanceStatus: (payload) =>
-      question(owner, payload, (life) => Status.maintenanceStatus(owner.host, life)),
-    look: (payload) => question(owner, payload, (life) => ({ owes: Status.owes(life) })),
+      question(owner, "maintenanceStatus", payload, (life) =>
+        Status.maintenanceStatus(owner.host, life),
+      ),
+    look: (payload) => question(owner, "look", payload, (life) => ({ owes: Status.owes(life) })),
     runMaintenance: (payload) =>
       Effect.flatMap(enter(owner, payload.ownerId), (life) =>
         runMaintenance(owner, life, payload.timeoutMillis),
@@ -131,7 +150,7 @@ export const handlersLayer = (owner: Owner) =>
     watch: (payload) =>
       Stream.unwrap(Effect.map(enter(owner, payload.ownerId), (life) => watch(owner, life))),
     listThreads: ({ ownerId, ...query }) =>
-      question(owner, { ownerId }, (life) =>
+      question(owner, "listThreads", { ownerId }, (life) =>
         Status.listThreads(owner.host, life, owner.limits, query),
       ),
   })

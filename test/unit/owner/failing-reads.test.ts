@@ -1,0 +1,28 @@
+/** What readers of an owner are told while its storage fails. */
+import { Effect } from "effect"
+import { describe, expect, it } from "vitest"
+import { ThreadId } from "../../../contracts/Identifiers.ts"
+import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
+
+type Client = ReturnType<typeof makeOwnerWorld>["client"]
+
+const at = { ownerId, threadId: ThreadId.make("a") }
+
+const reads: Record<string, (client: Client) => Effect.Effect<unknown, unknown>> = {
+  laneStatus: (client) => client.laneStatus(at),
+  recoveryStatus: (client) => client.recoveryStatus(at),
+  maintenanceStatus: (client) => client.maintenanceStatus({ ownerId }),
+  obligations: (client) => client.obligations({ ownerId }),
+  listThreads: (client) => client.listThreads({ ownerId }),
+}
+
+describe.each(Object.entries(reads))("%s while the owner's storage fails", (operation, read) => {
+  it("is StorageUnavailable, which callers repeat, and no defect", async () => {
+    const world = makeOwnerWorld()
+    await Effect.runPromise(world.submit("a"))
+    world.storage.sql.run("DROP TABLE lanes")
+    world.storage.sql.run("DROP TABLE recovery_faults")
+    const error = await Effect.runPromise(Effect.flip(read(world.client)))
+    expect(error).toMatchObject({ _tag: "StorageUnavailable", operation })
+  })
+})
