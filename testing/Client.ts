@@ -218,7 +218,10 @@ export const perform = (
       const payload = { ownerId, threadId, submissionId, ...said }
       if (operation._tag === "Retry") return quietly(owner.retry(payload))
       intent.abortAsked = true
-      return quietly(owner.abort(payload))
+      const accepted = Effect.map(owner.abort(payload), () => {
+        intent.abortAccepted = true
+      })
+      return quietly(accepted)
     }
     case "Maintenance":
     case "Cron":

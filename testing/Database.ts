@@ -72,8 +72,16 @@ export const openDatabase = (kind: string): Database => {
   /** Savepoints that are open, and the depth at which the tables were made. */
   let depth = 0
   let madeAt = 0
+  /** Whether tables were made here, and may still be taken back. */
+  let isFresh = false
   /** How many statements have asked for tables. */
   let asked = 0
+
+  const forget = (): void => {
+    made = undefined
+    asked = 0
+    isFresh = false
+  }
 
   const handOn = (): void => {
     if (made === undefined) return
@@ -82,8 +90,7 @@ export const openDatabase = (kind: string): Database => {
     pool.set(kind, kept)
     if (kept.length < keptMax) kept.push(made)
     else made.sqlite.close()
-    made = undefined
-    asked = 0
+    forget()
   }
 
   const takeOne = (): Made => {
@@ -98,6 +105,7 @@ export const openDatabase = (kind: string): Database => {
     const known = made.tables[asked]
     if (known === undefined) {
       made.sqlite.exec(text)
+      isFresh = true
       made.tables.push(text)
       const name = /^\s*CREATE TABLE (\w+)/.exec(text)?.[1]
       if (name !== undefined) made.names.add(name)
@@ -130,7 +138,10 @@ export const openDatabase = (kind: string): Database => {
         prepared(made, `RELEASE b${at}`).run()
         if (at <= madeAt) {
           for (let left = at - 1; left >= 1; left--) prepared(made, `RELEASE b${left}`).run()
-          handOn() // D1
+          if (isFresh) {
+            made.sqlite.close()
+            forget() // D1
+          } else handOn() // D1
         }
       }
       depth = at - 1
@@ -139,6 +150,7 @@ export const openDatabase = (kind: string): Database => {
       if (made !== undefined) prepared(made, `RELEASE b${at}`).run()
       depth = at - 1
       madeAt = Math.min(madeAt, depth)
+      if (depth === 0) isFresh = false
     },
     close: () => {
       if (made !== undefined && depth > 0) prepared(made, "RELEASE b1").run()

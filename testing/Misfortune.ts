@@ -118,7 +118,7 @@ export const planFaults = (world: World, doing: Doing): void => {
 export const heal = (world: World): void => {
   world.faults.heal()
   world.versions = ["v2"]
-  for (const restore of spoilt.get(world) ?? []) restore() // M1
+  for (const restore of (spoilt.get(world) ?? []).toReversed()) restore() // M1
   for (const object of world.platform.objects()) {
     object.startsFailUntil = 0
     object.state.setFault("none")

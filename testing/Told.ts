@@ -15,6 +15,8 @@ export interface Intent {
   readonly settlements: Array<Settlement>
   /** Somebody asked to have it aborted, or its call resolved by aborting. */
   abortAsked: boolean
+  /** Somebody was told that it is aborted, or will be. */
+  abortAccepted: boolean
 }
 
 export interface Told {
@@ -46,6 +48,7 @@ export const makeTold = (): Told => {
         refusals: [],
         settlements: [],
         abortAsked: false,
+        abortAccepted: false,
       }
       intents.set(operation.key, made)
       return made

@@ -46,6 +46,8 @@ const settledOnce = (thread: SimulatedObject, intent: Intent, violate: Violate):
   for (const { outcome } of intent.settlements)
     if (outcome !== row.outcome)
       violate("I1", `${intent.key} was told ${outcome}, and settled ${row.outcome}`)
+  if (row.outcome !== "aborted" && intent.abortAccepted)
+    violate("I1", `${intent.key} settled ${row.outcome}, and its abort had been accepted`)
   if (row.outcome === "aborted" && !intent.abortAsked && intent.settlements.length > 0)
     violate("I1", `${intent.key} settled aborted, and nobody asked for it`)
 }
