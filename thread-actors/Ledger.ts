@@ -221,16 +221,20 @@ export const firstDue = (sql: Sql, now: number): SubmissionRow | undefined => {
   return sequence === null ? undefined : readRow(sql, listed("deferred", sequence))
 }
 
-/** When the next deferred submission takes its place, or took it. */
-export const nextDeferredAt = (sql: Sql): number | undefined => {
-  // One that is no time stands behind all that are: the last one tells whether there is any.
-  const [next] = sql.all<{ first: number | null; last: number | null }>(
-    `SELECT (SELECT notBefore FROM deferred ORDER BY notBefore LIMIT 1) AS first,
-       (SELECT notBefore FROM deferred ORDER BY notBefore DESC LIMIT 1) AS last`,
+const deferredAt = (sql: Sql, order: "ASC" | "DESC"): number | undefined => {
+  const [found] = sql.all<{ notBefore: number }>(
+    `SELECT notBefore FROM deferred ORDER BY notBefore ${order} LIMIT 1`,
   )
-  if (next === undefined || next.first === null) return undefined
-  if (!isMillis(next.first) || !isMillis(next.last)) throw new Unreadable("deferred") // L3
-  return next.first
+  if (found !== undefined && !isMillis(found.notBefore)) throw new Unreadable("deferred") // L3
+  return found?.notBefore
+}
+
+/** When the next deferred submission takes its place, or took it. Where none is deferred no row is read. */
+export const nextDeferredAt = (sql: Sql): number | undefined => {
+  const first = deferredAt(sql, "ASC")
+  // One that is no time stands behind all that are: the last one tells whether there is any.
+  if (first !== undefined) deferredAt(sql, "DESC")
+  return first
 }
 
 /** A submission that was claimed or settled waits for no time any more. */
