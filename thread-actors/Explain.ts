@@ -10,7 +10,7 @@ import { SubmissionNotFound } from "../contracts/Errors.ts"
 import type { ExplainedWait, RecoveryExplanation } from "../contracts/Explain.ts"
 import type { SubmissionId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { decide, type Evidence, isLive, isUnknown } from "./Decision.ts"
+import { decide, type Evidence, isLive, isReconcilable, isUnknown } from "./Decision.ts"
 import { checkRecords, evidenceOf } from "./Evidence.ts"
 import {
   agentMessage,
@@ -18,9 +18,12 @@ import {
   deedOf,
   deferredMessage,
   evidenceLines,
+  notAskedMessage,
   pauseMessage,
   restMessage,
+  type ToldCall,
   toolMessage,
+  triedMessage,
   unknownMessage,
 } from "./ExplainWords.ts"
 import { readHead } from "./Head.ts"
@@ -30,6 +33,7 @@ import { abortOf, findRow, nonterminalRows, retriesOf, type SubmissionRow } from
 import { type OpenCall, recordIdOf } from "./OpenCalls.ts"
 import { pauseOf } from "./Pause.ts"
 import { clockOf, type Thread } from "./Thread.ts"
+import { parsed } from "./Unreadable.ts"
 
 /** What a thread's explanations share. */
 interface Scene {
@@ -40,15 +44,42 @@ interface Scene {
   readonly now: number
 }
 
-/** What a call was given, as its record has it. */
-const requestOf = (sql: Sql, call: OpenCall): string | undefined => {
-  const prepared = findPart(sql, call.submission, { name: call.name, part: call.part - 1 })
-  if (prepared === undefined) return undefined
-  const payload = JSON.parse(prepared.payload) as { readonly request?: unknown } | null
-  return payload?.request === undefined ? undefined : JSON.stringify(payload.request)
+/** What the record of a call's start holds. */
+const preparedOf = (
+  sql: Sql,
+  call: OpenCall,
+): { readonly request?: unknown; readonly timeoutMillis?: unknown } => {
+  const part = isUnknown(call) ? call.part - 1 : call.part
+  const prepared = findPart(sql, call.submission, { name: call.name, part })
+  return prepared === undefined ? {} : (parsed(prepared.payload, "journal") ?? {})
 }
 
-const callWait = ({ now, sql }: Scene, row: SubmissionRow, call: OpenCall): ExplainedWait => {
+/** What a call was given. */
+const requestOf = (sql: Sql, call: OpenCall): string | undefined => {
+  const { request } = preparedOf(sql, call)
+  return request === undefined ? undefined : JSON.stringify(request)
+}
+
+/** Whether a call is looked at later than at its end: it is over, and was looked at before. */
+const wasPutOff = ({ sql, thread }: Scene, call: OpenCall): boolean => {
+  const { timeoutMillis } = preparedOf(sql, call)
+  const longest = Number(timeoutMillis) + thread.limits.oldInstanceMillis
+  return call.deadlineAt > Math.ceil(call.preparedAt + longest)
+}
+
+/** What is waited for about a call that this deployment knows: its end, or the next look. */
+const lookWait = (scene: Scene, call: ToldCall): Pick<ExplainedWait, "whoCanAct" | "message"> => {
+  if (call.tries > 0) {
+    const message = triedMessage(call, scene.thread.limits.reconcileTries)
+    return { whoCanAct: "deployer", message }
+  }
+  return wasPutOff(scene, call)
+    ? { whoCanAct: "deployer", message: notAskedMessage(call) }
+    : { whoCanAct: "nobody", message: callMessage(call) }
+}
+
+const callWait = (scene: Scene, row: SubmissionRow, call: ToldCall): ExplainedWait => {
+  const { now, sql } = scene
   const { deadlineAt, name, preparedAt, unknownAt } = call
   if (unknownAt !== null) {
     const recordId = recordIdOf(row.id, call)
@@ -63,8 +94,7 @@ const callWait = ({ now, sql }: Scene, row: SubmissionRow, call: OpenCall): Expl
         name,
         sinceAt: preparedAt,
         ...until,
-        whoCanAct: "nobody",
-        message: callMessage(call),
+        ...lookWait(scene, call),
       }
     : {
         blocker: "binding",
@@ -77,9 +107,9 @@ const callWait = ({ now, sql }: Scene, row: SubmissionRow, call: OpenCall): Expl
 }
 
 /** The calls that something is waited for about: one that is over and can be asked about is not waited for. */
-const callWaits = (scene: Scene, row: SubmissionRow, { calls, now }: Evidence) =>
+const callWaits = (scene: Scene, row: SubmissionRow, calls: ReadonlyArray<ToldCall>) =>
   calls
-    .filter((call) => isUnknown(call) || !call.declared || call.deadlineAt > now)
+    .filter((call) => isUnknown(call) || !call.declared || call.deadlineAt > scene.now)
     .map((call) => callWait(scene, row, call))
 
 /** The time that a ready one waits for. */
@@ -124,11 +154,23 @@ const heldBy = ({ header }: Scene): ReadonlyArray<ExplainedWait> => {
   ]
 }
 
+/** The open calls as they are told: a try is charged before it is made. */
+const toldCalls = (
+  thread: Thread,
+  row: SubmissionRow,
+  { calls, now }: Evidence,
+): ReadonlyArray<ToldCall> =>
+  calls.map((call) => {
+    const isAsked = thread.asking.has(row.sequence) && isReconcilable(call, now)
+    return { ...call, isAsked, tries: isAsked ? Math.max(0, call.tries - 1) : call.tries }
+  })
+
 const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
   const { head, now, sql, thread } = scene
   checkRecords(sql, row) // X2
   const evidence = evidenceOf(thread, row, now)
   const decided = decide(evidence) // X1
+  const calls = toldCalls(thread, row, evidence)
   const live = row.state === "running" && isLive(row, thread.live) ? thread.live : undefined
   return {
     submissionId: row.id,
@@ -141,7 +183,7 @@ const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
     evidence: evidenceLines({
       row,
       live,
-      calls: evidence.calls,
+      calls,
       abort: abortOf(row),
       retries: retriesOf(row),
       head,
@@ -150,7 +192,7 @@ const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
     wouldDo: deedOf(decided.decision),
     waits:
       live === undefined
-        ? [...callWaits(scene, row, evidence), ...timeWaits(row, now), ...agentWaits(thread, row)]
+        ? [...callWaits(scene, row, calls), ...timeWaits(row, now), ...agentWaits(thread, row)]
         : [],
     heldBy: heldBy(scene),
   }

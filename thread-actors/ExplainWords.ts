@@ -2,6 +2,7 @@
  * What `explain` says, in words an operator understands. Pure: everything that is told has been read before.
  *
  * - W1 No text is longer than the contract allows; what people wrote is cut before what we say about it.
+ * - W2 A count says what has happened, never what was only charged for what is under way.
  */
 import type { RecoveryDecision } from "../contracts/Recovery.ts"
 import type { LiveAttempt } from "./LiveAttempt.ts"
@@ -48,12 +49,18 @@ const deeds: { readonly [D in Exclude<RecoveryDecision, "Unrecognized">]: string
 export const deedOf = (decision: RecoveryDecision): string =>
   decision === "Unrecognized" ? "Nothing that is known here." : deeds[decision]
 
+/** An open call, where `tries` counts those that are over. // W2 */
+export interface ToldCall extends OpenCall {
+  /** Whether its reconciler looks now. */
+  readonly isAsked: boolean
+}
+
 /** What is told of one submission besides its row. */
 export interface Told {
   readonly row: SubmissionRow
   /** The attempt of it that this object runs. */
   readonly live: Pick<LiveAttempt, "claimedAt" | "aborting"> | undefined
-  readonly calls: ReadonlyArray<OpenCall>
+  readonly calls: ReadonlyArray<ToldCall>
   readonly abort: AbortIntent | undefined
   readonly retries: ReadonlyMap<string, StoredRetry>
   /** The first one in its thread's order. */
@@ -61,26 +68,35 @@ export interface Told {
   readonly now: number
 }
 
-const attempts = ({ live, row }: Told): ReadonlyArray<string> => {
+/** Attempts that are gone: the one that runs here is counted as lost until it has written its end. // W2 */
+const lostLines = ({ live, row }: Told): ReadonlyArray<string> => {
+  const lost = row.vanished - (live === undefined ? 0 : 1)
+  if (lost < 1) return []
+  return lost === 1
+    ? [`The attempt ${live === undefined ? "" : "before this one "}was lost with its object.`]
+    : [`Its last attempts were lost with their object, ${times(lost)} in a row.`]
+}
+
+const attempts = (told: Told): ReadonlyArray<string> => {
+  const { live, row } = told
   if (row.attempts === 0) return ["No attempt has claimed it yet."]
   const counted = [
     `It was claimed ${times(row.attempts)}.`,
     ...(row.ended > 0
       ? [`Its last attempts ended without a new result, ${times(row.ended)} in a row.`]
       : []),
-    ...(row.vanished > 1 || (row.vanished === 1 && row.state === "ready")
-      ? [`Its last attempts were lost with their object, ${times(row.vanished)} in a row.`]
-      : []),
+    ...lostLines(told),
   ]
   if (live !== undefined)
     return [...counted, `Its attempt runs in this object since ${timeOf(live.claimedAt)}.`]
   return row.state === "running" ? [...counted, "No attempt of it runs in this object."] : counted
 }
 
-const callLine = (call: OpenCall, now: number): string => {
+const callLine = (call: ToldCall, now: number): string => {
   const what = `Its call ${quote(call.name)} of tool ${quote(call.tool)} was begun at ${timeOf(call.preparedAt)} and has no recorded outcome`
   if (call.unknownAt !== null) return `${what}; that is unknown since ${timeOf(call.unknownAt)}.`
-  const asked = call.tries === 0 ? "" : `; its reconciler could not tell ${times(call.tries)}`
+  const failed = call.tries === 0 ? "" : `; its reconciler has failed ${times(call.tries)}`
+  const asked = call.isAsked ? `${failed}; its reconciler looks now` : failed
   const known = call.declared ? "" : "; this deployment lacks the tool"
   return call.deadlineAt > now
     ? `${what}; it is looked at from ${timeOf(call.deadlineAt)} on${asked}${known}.`
@@ -148,14 +164,30 @@ export const unknownMessage = (
 }
 
 /** A call that is not over. */
-export const callMessage = (call: OpenCall): string =>
+export const callMessage = (call: ToldCall): string =>
   bounded(
-    `The call ${quote(call.name)} of tool ${quote(call.tool)} may still be under way. Once it is over, its outcome ` +
-      "is looked for; nothing shortens that.",
+    `The call ${quote(call.name)} of tool ${quote(call.tool)} may still be under way until ${timeOf(call.deadlineAt)}. ` +
+      "Then its outcome is looked for; nothing shortens that.",
+  )
+
+/** A call that is over, and about which its reconciler is asked again. */
+export const triedMessage = (call: ToldCall, triesMax: number): string =>
+  bounded(
+    `The call ${quote(call.name)} of tool ${quote(call.tool)} is over. Its reconciler has failed ${times(call.tries)} and ` +
+      `is asked again at ${timeOf(call.deadlineAt)}; after ${triesMax} failures the call waits for a word. Deploy a ` +
+      "reconciler that answers, or abort the submission.",
+  )
+
+/** A call that is over, and about which its reconciler could not be asked. */
+export const notAskedMessage = (call: ToldCall): string =>
+  bounded(
+    `The call ${quote(call.name)} of tool ${quote(call.tool)} is over. Its reconciler could not be asked, as the services ` +
+      `of the agents do not start; that is tried again at ${timeOf(call.deadlineAt)}. Deploy services that start, or ` +
+      "abort the submission.",
   )
 
 /** A tool that this deployment lacks. */
-export const toolMessage = (call: OpenCall): string =>
+export const toolMessage = (call: ToldCall): string =>
   bounded(
     `The outcome of the call ${quote(call.name)} is looked for with the tool ${quote(call.tool)}, which the agent of ` +
       "this deployment does not have. Deploy it, or abort the submission.",

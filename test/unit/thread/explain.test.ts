@@ -1,4 +1,4 @@
-import { Deferred, Effect, Schema } from "effect"
+import { Deferred, Effect, Layer, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import type { RecoveryExplanation } from "../../../contracts/Explain.ts"
 import type { SubmissionId } from "../../../contracts/Identifiers.ts"
@@ -6,6 +6,7 @@ import * as Agent from "../../../thread-actors/Agent.ts"
 import { evidenceLines, unknownMessage } from "../../../thread-actors/ExplainWords.ts"
 import { accepted, drain, go, makeWorld, until, type World } from "./harness.ts"
 import { operate, taken } from "./operators.ts"
+import { type Answer, makeCase, overMillis } from "./reconcilers.ts"
 
 const io = { input: Schema.String, output: Schema.String }
 const hour = 3_600_000
@@ -264,10 +265,41 @@ const scenes: ReadonlyArray<Scene> = [
       return world
     },
     decisions: ["AwaitCall"],
-    says: ["that is unknown since", "its reconciler could not tell once"],
+    says: ["that is unknown since", "its reconciler has failed once"],
     waits: [
       { blocker: "unknown", name: "a", whoCanAct: "operator" },
-      { blocker: "timer", name: "b", untilAt: 1_800_000_095_000, whoCanAct: "nobody" },
+      {
+        blocker: "timer",
+        name: "b",
+        untilAt: 1_800_000_095_000,
+        whoCanAct: "deployer",
+        message: expect.stringMatching(
+          /is over\. Its reconciler has failed once and is asked again at 2027-01-15T08:01:35\.000Z; after 8 /,
+        ) as string,
+      },
+    ],
+  },
+  {
+    title: "a call whose reconciler cannot be asked, as the services do not start",
+    play: async () => {
+      const { agents } = makePayer()
+      const world = makeWorld({ agents })
+      await accepted(world.admit("one", "a"))
+      await lose(world, { services: Layer.effectDiscard(Effect.die("no database")) })
+      world.time.now += 90_000
+      await go(world.recover())
+      return world
+    },
+    decisions: ["AwaitCall"],
+    says: ["it is looked at from 2027-01-15T08:02:30.000Z on."],
+    waits: [
+      {
+        blocker: "timer",
+        name: "the call",
+        untilAt: 1_800_000_150_000,
+        whoCanAct: "deployer",
+        message: expect.stringContaining("Its reconciler could not be asked") as string,
+      },
     ],
   },
   {
@@ -386,6 +418,73 @@ describe("explain", () => {
       `resolveUnknown\` and recordId ${recordId}`,
     ])
       expect(wait?.message).toContain(part)
+  })
+
+  it("counts as lost the attempts that are lost, whatever is charged for the one that runs", async () => {
+    const world = makeWorld({ agents: [hangs] })
+    await accepted(world.admit("hangs", "a"))
+    const lostIn = async () => {
+      const evidence = only(await operate(world).explain()).evidence
+      return evidence.filter((line) => /lost|claimed/.test(line))
+    }
+    const start = async () => {
+      world.time.now += hour
+      await go(world.process({ attentionMillis: 2 }))
+    }
+    const one = "The attempt was lost with its object."
+    await start()
+    expect(await lostIn()).toEqual(["It was claimed once."])
+    world.crash()
+    expect(await lostIn()).toEqual(["It was claimed once.", one])
+    await go(world.recover())
+    expect(await lostIn()).toEqual(["It was claimed once.", one])
+    await start()
+    expect(await lostIn()).toEqual([
+      "It was claimed 2 times.",
+      "The attempt before this one was lost with its object.",
+    ])
+    const two = "Its last attempts were lost with their object, 2 times in a row."
+    world.crash()
+    expect(await lostIn()).toEqual(["It was claimed 2 times.", two])
+    await go(world.recover())
+    await start()
+    expect(await lostIn()).toEqual(["It was claimed 3 times.", two])
+  })
+
+  it("counts the failures of a reconciler, and the one that looks now is none", async () => {
+    const look = { now: Effect.never as Effect.Effect<Answer> }
+    const { world } = makeCase(() => look.now, { limits: { attentionMillis: 5 } })
+    await accepted(world.admit("agent", "a"))
+    await lose(world)
+    const told = async () => {
+      const { evidence, waits } = only(await operate(world).explain())
+      return { line: evidence.find((line) => line.startsWith("Its call")), waits }
+    }
+    world.time.now += overMillis
+    await go(world.recover())
+    expect((await told()).line).toMatch(/outcome; it is over; its reconciler looks now\.$/)
+    expect((await told()).waits).toEqual([])
+    world.crash()
+    look.now = Effect.die("no answer")
+    for (const failed of ["2 times", "3 times"]) {
+      await go(world.recover())
+      const { line, waits } = await told()
+      expect(line).toMatch(new RegExp(`on; its reconciler has failed ${failed}\\.$`))
+      expect(waits).toMatchObject([
+        {
+          blocker: "timer",
+          whoCanAct: "deployer",
+          message: expect.stringContaining(`Its reconciler has failed ${failed} and is`) as string,
+        },
+      ])
+      world.time.now += hour
+      expect((await told()).line).toMatch(
+        new RegExp(`is over; its reconciler has failed ${failed}`),
+      )
+    }
+    look.now = Effect.never
+    await go(world.recover())
+    expect((await told()).line).toMatch(/has failed 3 times; its reconciler looks now\.$/)
   })
 
   it("tells who paused the thread, beside what each waits for itself", async () => {
@@ -526,6 +625,7 @@ describe("the words of an explanation", () => {
       tries: 0,
       unknownAt: 0,
       declared: true,
+      isAsked: false,
     }
     const recordId = "0".repeat(32)
     const message = unknownMessage(call, recordId, long)
