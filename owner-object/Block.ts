@@ -11,6 +11,9 @@
  * - B4 The maintenance row is written to the tables of this code, whatever wrote the database before.
  * - B5 A damaged lane is mended by the block that meets it: enrolled, so that a fenced visit heals it, told
  *   once, and the counters, to which nobody knows what it had added, are counted anew.
+ * - B6 A thread's revision never falls: a reply below the report that its call was sent under proves that the
+ *   thread's database went back. That of a fenced visit is the truth; after any other the lane is enrolled
+ *   without a report, so that there will be one. A push proves nothing: it may have been overtaken.
  */
 import {
   type Generation,
@@ -191,15 +194,39 @@ const count = (block: Block, before: Lane | undefined, after: Lane | undefined):
 export const mayStart = (block: Block): boolean =>
   block.maintenance.running < block.limits.runningPerOwner
 
+/** How a report was asked for. */
+interface Sent {
+  /** Whether it answers a visit that carried a fence. */
+  readonly fenced: boolean
+  /** The report that the lane had when the call was sent; undefined also for what was not asked for. */
+  readonly sentUnder: LaneReport | undefined
+}
+
+/** Whether a reply proves that the thread's database went back. Pure. */
+export const wentBack = (sentUnder: LaneReport | undefined, report: LaneReport): boolean =>
+  sentUnder !== undefined && sentUnder.born === report.born && report.revision < sentUnder.revision // B6
+
+const afterGoingBack = (block: Block, lane: Lane, report: LaneReport, { fenced }: Sent) => {
+  // What is told before its lane was visited again was told already.
+  if (lane.report !== undefined) {
+    const line = "the thread's database went back: it knows less than it has reported"
+    block.notices.push({ level: "Error", threadId: lane.threadId, line })
+  }
+  return fenced
+    ? { lane: withReport(lane, report), counted: true }
+    : { lane: { ...lane, report: undefined, enrolled: nextGeneration(block) }, counted: false } // B6
+}
+
 /** Takes a report in: the lane, and whether the report accounts for the thread's database. */
 export const acceptReport = (
   block: Block,
   lane: Lane,
   report: LaneReport,
-  options: { readonly fenced: boolean },
+  options: Sent,
 ): { readonly lane: Lane; readonly counted: boolean } => {
   raiseAbove(block, report.fence)
   const stored = lane.report
+  if (wentBack(options.sentUnder, report)) return afterGoingBack(block, lane, report, options)
   const foreign = stored !== undefined && stored.born !== "" && stored.born !== report.born
   if (foreign && !options.fenced) {
     return { lane: { ...lane, enrolled: lane.enrolled ?? nextGeneration(block) }, counted: false } // B3

@@ -46,10 +46,16 @@ const finishOne = (block: Block, ended: Ended): void => {
   const accepted =
     ended.answer === undefined
       ? { lane, counted: false }
-      : acceptReport(block, lane, ended.answer.report, { fenced: false })
+      : acceptReport(block, lane, ended.answer.report, {
+          fenced: false,
+          sentUnder: overlap.sentUnder,
+        })
   overlap.count -= 1
   overlap.forgottenAt ??= ended.forgottenAt
-  if (!accepted.counted) overlap.allAnswered = false
+  if (!accepted.counted) {
+    overlap.allAnswered = false
+    overlap.sentUnder = undefined // What it could prove is proved; the lane stays enrolled.
+  }
   if (ended.answer?.refused !== true) overlap.allRefused = false
   if (overlap.count > 0) {
     writeLane(block, before, accepted.lane, { afterTurn: false })

@@ -107,7 +107,10 @@ const commitVisit = (
 ): Lane => {
   const { before, lane, marked } = landing(block, pass, pick)
   const fenced = pick.generation !== undefined
-  const accepted = acceptReport(block, lane, answer.report, { fenced })
+  const accepted = acceptReport(block, lane, answer.report, {
+    fenced,
+    sentUnder: pick.lane.report,
+  })
   const settled =
     fenced &&
     accepted.lane.enrolled === pick.generation &&
@@ -123,6 +126,9 @@ const commitVisit = (
   return writeLane(block, before, visited, { afterTurn: true })
 }
 
+/** How the report of a call was asked for that carried no fence. */
+const asked = ({ lane }: Picked) => ({ fenced: false, sentUnder: lane.report })
+
 const commitRecovery = (
   owner: Owner,
   block: Block,
@@ -131,7 +137,7 @@ const commitRecovery = (
   answer: ThreadAnswer<ReadonlyArray<RecoveryReport>, ThreadUnreadable>,
 ): Lane => {
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
-  const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
+  const accepted = acceptReport(block, lane, answer.report, asked(pick)).lane
   if (answer.result._tag === "Failure") {
     const failure = RecoveryFaults.failureOf("recover", answer.result.error)
     return commitFault(block, before, accepted, failure)
@@ -164,7 +170,7 @@ const commitTurn = (
   answer: ThreadAnswer<ReadonlyArray<HeadAnswer>, ThreadUnreadable>,
 ): Lane => {
   const { before, lane } = laneOrNew(block, pick.lane.threadId)
-  const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
+  const accepted = acceptReport(block, lane, answer.report, asked(pick)).lane
   const moment = momentOf(owner, block)
   if (answer.result._tag === "Failure") {
     const failure = RecoveryFaults.failureOf("processHead", answer.result.error)

@@ -135,7 +135,10 @@ export const commitForget = (
     return writeLane(block, before, afterSilence(lane, moment, false), { afterTurn: true })
   }
   const { error } = answer.result
-  const accepted = acceptReport(block, lane, answer.report, { fenced: false }).lane
+  const accepted = acceptReport(block, lane, answer.report, {
+    fenced: false,
+    sentUnder: pick.lane.report,
+  }).lane
   const next =
     error._tag === "WorkOwed"
       ? commitOwed(block, pick, accepted, error)

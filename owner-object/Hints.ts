@@ -31,7 +31,7 @@ const broughtForward = ({ marks, report }: Lane, now: number): Marks => {
 /** Takes a thread's own report in. */
 export const takeReport = (block: Block, threadId: ThreadId, report: LaneReport): void => {
   const { before, lane } = laneOrNew(block, threadId)
-  const accepted = acceptReport(block, lane, report, { fenced: false }).lane // H1
+  const accepted = acceptReport(block, lane, report, { fenced: false, sentUnder: undefined }).lane // H1
   const mustVisit = before === undefined ? true : accepted.mustVisit // H2
   const marks = broughtForward(accepted, block.now)
   writeLane(block, before, { ...accepted, marks, mustVisit }, { afterTurn: false })

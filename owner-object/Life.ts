@@ -34,6 +34,8 @@ export interface Overlap {
   coverUntilAt: number
   /** Whether nothing of unknown fate was enrolled before the first of them. */
   readonly cleanAtFirst: boolean
+  /** What the lane reported when the first of them enrolled. */
+  sentUnder: LaneReport | undefined
   /** Whether the first of them made the lane's row. */
   readonly madeRow: boolean
   /** Set once one of them was told that the thread was forgotten. */

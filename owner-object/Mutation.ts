@@ -79,6 +79,7 @@ const enrol = (block: Block, { enrolling, threadId }: Enrolling): Generation | u
       count: 1,
       coverUntilAt,
       cleanAtFirst: lane.enrolled === undefined,
+      sentUnder: lane.report,
       madeRow: before === undefined,
       allAnswered: true,
       allRefused: true,

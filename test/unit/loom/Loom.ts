@@ -33,6 +33,27 @@ const counting = (storage: ObjectStorage, onCommit: () => void): ObjectStorage =
   },
 })
 
+/** All rows of a database as they are now, and how to have them back. */
+const savepoint = ({ sql, transaction }: ObjectStorage): (() => void) => {
+  const tables = sql
+    .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .map(({ name }) => ({ name, rows: sql.all(`SELECT * FROM ${name}`) }))
+  return () =>
+    transaction(() => {
+      for (const { name, rows } of tables) {
+        sql.run(`DELETE FROM ${name}`)
+        for (const row of rows) {
+          const columns = Object.keys(row)
+          const places = columns.map(() => "?").join(", ")
+          sql.run(
+            `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${places})`,
+            ...Object.values(row),
+          )
+        }
+      }
+    })
+}
+
 export const makeLoom = (options: LoomOptions) => {
   const databases = new Map<ThreadId, NodeStorage>()
   const incarnations = new Map<ThreadId, WireTarget>()
@@ -92,6 +113,17 @@ export const makeLoom = (options: LoomOptions) => {
     status,
     /** The kinds of a thread's records in their order. */
     kinds: async (threadId: string) => (await history(threadId)).records.map(({ kind }) => kind),
+    /** Remembers the thread's database; the answer takes it back to this moment, in a new object. */
+    backup: (name: string): (() => void) => {
+      const threadId = ThreadId.make(name)
+      const database = databases.get(threadId)
+      if (database === undefined) throw new Error("nobody has called this thread")
+      const restore = savepoint(database)
+      return () => {
+        restore()
+        incarnations.set(threadId, incarnate(threadId, toOwner))
+      }
+    },
     /** The thread's object dies; the next call reaches a new one on the same database. */
     crashThread: (threadId: string) => {
       incarnations.set(ThreadId.make(threadId), incarnate(ThreadId.make(threadId), toOwner))
