@@ -32,7 +32,9 @@ const caller = (
   )
 
 const rowOf = (world: World) =>
-  world.storage.sql.all<Record<string, number>>("SELECT ended, vanished FROM submissions")[0]
+  world.storage.sql.all<Record<string, number | string>>(
+    "SELECT state, ended, vanished, vanishedVersion FROM submissions",
+  )[0]
 
 describe("the tries of a call", () => {
   it("that times out and never started, again and again, end as AttemptsExhausted", async () => {
@@ -101,6 +103,28 @@ describe("the tries of a call", () => {
     })
     expect(outside.started).toHaveLength(3)
     await settle(world)
+  })
+
+  it("that are lost as often as may be under an old code version are none of the new one's", async () => {
+    const hangs = Agent.make("agent", io).handler(() => Effect.never)
+    const limits = { attemptsLost: 16 }
+    const world = makeWorld({ agents: [hangs], codeVersion: "v1", cutsOff: true, limits })
+    const { submissionId } = await accepted(world.admit("agent", ""))
+    const loseUnder = async (codeVersion: string) => {
+      await lose(world, { codeVersion })
+      await go(world.recover())
+      world.time.now += 300_000
+    }
+    for (let time = 1; time < 16; time++) await loseUnder("v1")
+    await loseUnder("v2")
+    expect(rowOf(world)).toMatchObject({ state: "ready", vanished: 16, vanishedVersion: "v1" })
+    for (let time = 1; time < 16; time++) await loseUnder("v2")
+    expect(rowOf(world)).toMatchObject({ state: "ready", vanished: 15, vanishedVersion: "v2" })
+    await loseUnder("v2")
+    expect(await settlementOf(world, submissionId)).toMatchObject({
+      failure: { tag: "AttemptsLost" },
+      attempts: 32,
+    })
   })
 
   it("that are lost too often, with a call of which nobody knows, make it unknown", async () => {
