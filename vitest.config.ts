@@ -1,6 +1,7 @@
 /**
- * Three test projects: `unit` runs in Node, `workerd` inside the real runtime with real Durable
- * Objects, `process` in Node against real workerd processes that are killed and started again. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
+ * Four test projects: `unit` runs in Node, `workerd` inside the real runtime with real Durable
+ * Objects, `process` in Node against real workerd processes that are killed and started again,
+ * `simulation` in Node: the deterministic simulation, which takes every core while it runs. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
  */
 import { cloudflareTest } from "@cloudflare/vitest-plugin"
 import { defineConfig } from "vitest/config"
@@ -40,6 +41,17 @@ export default defineConfig({
           environment: "node",
           testTimeout: 60_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "simulation",
+          sequence: { groupOrder: 2 },
+          fileParallelism: false,
+          include: ["test/simulation/**/*.test.ts"],
+          environment: "node",
+          // A last bound; on two cores all of it takes a minute.
+          testTimeout: 240_000,
         },
       },
     ],

@@ -5,13 +5,11 @@
  * - O1 A body is logged where it starts, with who it is; what it sends counts from where it left the object.
  * - O2 A request is carried out when its script says: at once, later within its tool's promise, or never,
  *   whether or not anybody still waits for the answer.
- * - O4 Once a body has ended in an object that lives, nothing of its request is under way any more. (What a
- *   body that was lost with its object has sent goes on.)
  * - O3 A reconciler and an operator look at what was really carried out, and say so.
  */
 import { Data, Effect } from "effect"
 import { type Incarnation, leaveObject } from "./Incarnation.ts"
-import type { Queue, Timer } from "./Queue.ts"
+import type { Queue } from "./Queue.ts"
 import { type Behaviour, type CallOp, promiseMillis } from "./Script.ts"
 
 /** Who runs a body. */
@@ -163,7 +161,6 @@ export const makeOutside = (options: OutsideOptions): Outside => {
     const call = callOf(body.submissionId, body.name)
     const isRefused = behaviour.ends === "refused"
     let result: number | undefined
-    let landing: Timer | undefined
     const by = queue.now() + promiseMillis[tool] - 500
     return Effect.andThen(
       Effect.callback<void>((resume) => {
@@ -172,7 +169,7 @@ export const makeOutside = (options: OutsideOptions): Outside => {
           options.onLeft(call)
           const at = Math.min(queue.now() + latency() + (landsMillis ?? 0), by)
           if (landsMillis !== undefined && !isRefused)
-            landing = queue.at(at, undefined, "carry out", () => {
+            queue.at(at, undefined, "carry out", () => {
               result = carryOut(call) // O2
             })
           const waits = behaviour.ends === "well" && landsMillis !== undefined
@@ -187,12 +184,6 @@ export const makeOutside = (options: OutsideOptions): Outside => {
         const late = behaviour.ends === "well" && known === undefined
         return work(body, late ? { ...behaviour, ends: "hangs" } : behaviour, () => known ?? 0)
       }),
-    ).pipe(
-      Effect.onExit(() =>
-        Effect.sync(() => {
-          if (landing !== undefined) landing.cancelled = true // O4
-        }),
-      ),
     )
   }
 

@@ -14,7 +14,11 @@ export interface Shrunk {
   readonly runs: number
 }
 
+/** How plans are run. */
+export type RunPlan = typeof runPlan
+
 interface Search {
+  readonly run: RunPlan
   best: Shrunk
   readonly invariant: string
   runs: number
@@ -28,7 +32,7 @@ const tryIt = async (
 ): Promise<boolean> => {
   if (search.runs >= search.runsMax) return false // K2
   search.runs += 1
-  const outcome = await runPlan(plan, { without })
+  const outcome = await search.run(plan, { without })
   if (!outcome.violations.some(({ invariant }) => invariant === search.invariant)) return false // K1
   search.best = { plan, without, outcome, runs: search.runs }
   return true
@@ -54,12 +58,12 @@ const dropParts = async <A>(
 export const shrink = async (
   plan: Plan,
   invariant: string,
-  runsMax = 400,
+  { run = runPlan, runsMax = 400 }: { readonly run?: RunPlan; readonly runsMax?: number } = {},
 ): Promise<Shrunk | undefined> => {
-  const outcome = await runPlan(plan)
+  const outcome = await run(plan)
   const best: Shrunk = { plan, without: new Set(), outcome, runs: 1 }
   if (!outcome.violations.some((violation) => violation.invariant === invariant)) return undefined
-  const search: Search = { best, invariant, runs: 1, runsMax }
+  const search: Search = { run, best, invariant, runs: 1, runsMax }
   const without = (): ReadonlySet<number> => search.best.without
   for (let round = 0; round < 2; round++) {
     await dropParts(

@@ -1,0 +1,19 @@
+/** The seeds that every change must survive. */
+import { expect, it } from "vitest"
+import type { Violation } from "../../testing/Simulation.ts"
+import { inNode } from "./inNode.ts"
+
+interface Told {
+  readonly schedules: number
+  readonly faults: Record<string, number>
+  readonly violations: ReadonlyArray<Violation>
+}
+
+it("holds every invariant on 1,500 seeds, in which every kind of fault has happened", async () => {
+  const { code, output } = await inNode("scripts/simulate.ts", "--seeds", "1..1500", "--json")
+  const told = JSON.parse(output) as Told
+  expect(told.violations).toEqual([])
+  expect(told.schedules).toBe(1_500)
+  expect(Object.keys(told.faults)).toHaveLength(23)
+  expect(code).toBe(0)
+})

@@ -1,0 +1,43 @@
+/** A failing seed is made as short as it can be, and told in words. */
+import { expect, it } from "vitest"
+import { drawPlan, type Plan } from "../../testing/Plan.ts"
+import { type RunPlan, shrink } from "../../testing/Shrink.ts"
+import { runPlan } from "../../testing/Simulation.ts"
+import { tell } from "../../testing/Tell.ts"
+
+/** Fails exactly if the plan still has these operations, and the run the first fault that chance made. */
+const failsWith =
+  (keys: ReadonlyArray<string>): RunPlan =>
+  async (plan, options) => {
+    const outcome = await runPlan(plan, options)
+    const has = keys.every((key) =>
+      plan.operations.some((one) => one._tag === "Submit" && one.key === key),
+    )
+    const violation = { seed: plan.seed, invariant: "I1", detail: "as planned" }
+    return { ...outcome, violations: has && outcome.happened.length > 0 ? [violation] : [] }
+  }
+
+const withFaults = (): Plan => {
+  for (let seed = 1; ; seed++) {
+    const plan = drawPlan(seed)
+    if (plan.operations.length > 8 && plan.rates["request lost"] !== undefined) return plan
+  }
+}
+
+it("keeps what is needed to fail, and nothing else", async () => {
+  const plan = withFaults()
+  const shortest = await shrink(plan, "I1", { run: failsWith(["k1", "k2"]) })
+  expect(shortest?.plan.operations.map((one) => "key" in one && one.key).toSorted()).toEqual([
+    "k1",
+    "k2",
+  ])
+  expect(shortest?.outcome.happened).toHaveLength(1)
+  expect(shortest?.plan.faults.length).toBeLessThanOrEqual(1)
+  const words = shortest === undefined ? [] : tell(shortest)
+  expect(words[0]).toBe(`Seed ${plan.seed} violates I1: as planned`)
+  expect(words.filter((line) => line.includes(" submits "))).toHaveLength(2)
+})
+
+it("gives nothing for a plan that does not fail", async () => {
+  expect(await shrink(drawPlan(1), "I1", { run: failsWith(["nobody"]) })).toBeUndefined()
+})
