@@ -21,7 +21,7 @@ import { freed, laneFull } from "./Finish.ts"
 import { forgottenAtOf } from "./Forgotten.ts"
 import { type Lane, withoutStall } from "./Lane.ts"
 import type { Ended, Life } from "./Life.ts"
-import { inBlock, type Owner } from "./Owner.ts"
+import { askStorage, inBlock, type Owner } from "./Owner.ts"
 
 /** What a thread answers to a mutation. */
 export interface ThreadAnswer<A, E> {
@@ -97,20 +97,19 @@ const enrol = (block: Block, { enrolling, threadId }: Enrolling): Generation | u
 }
 
 /** Refuses before anything is written. */
-const admit = (owner: Owner, life: Life, threadId: ThreadId, bytes: number) => {
-  const { limits, host } = owner
-  const databaseBytes = host.storage.databaseBytes()
-  if (databaseBytes >= limits.databaseBytes) {
-    return Effect.fail(
-      new StorageFull({ actualBytes: databaseBytes, maximumBytes: limits.databaseBytes }),
-    )
-  }
-  const full =
-    laneFull(life, threadId, limits) ||
-    life.mutations >= limits.mutationsPerOwner ||
-    life.heldBytes + bytes > limits.mutationBytesPerOwner
-  return full ? Effect.fail(overloaded) : Effect.void
-}
+const admit = (owner: Owner, life: Life, threadId: ThreadId, bytes: number) =>
+  Effect.gen(function* () {
+    const { limits, host } = owner
+    const actualBytes = yield* askStorage("admit", () => host.storage.databaseBytes())
+    if (actualBytes >= limits.databaseBytes) {
+      return yield* new StorageFull({ actualBytes, maximumBytes: limits.databaseBytes })
+    }
+    const full =
+      laneFull(life, threadId, limits) ||
+      life.mutations >= limits.mutationsPerOwner ||
+      life.heldBytes + bytes > limits.mutationBytesPerOwner
+    if (full) return yield* overloaded
+  })
 
 /** Has the mutation finished in a macrotask, unless a block takes it first. */
 const finishSoon = (owner: Owner, life: Life, ended: Ended): void => {

@@ -122,6 +122,15 @@ const failed = (owner: Owner, name: string, cause: unknown) => {
   )
 }
 
+/** What the storage tells of itself: whatever it throws then, it has failed. */
+export const askStorage = <A>(name: string, ask: () => A): Effect.Effect<A, StorageUnavailable> =>
+  Effect.catch(Effect.try({ try: ask, catch: (cause) => cause }), (cause) =>
+    Effect.andThen(
+      Effect.logError(`storage failed in ${name}`, cause),
+      Effect.fail(new StorageUnavailable({ operation: name })),
+    ),
+  )
+
 /** Runs a body as one block of this life, between its failpoints. */
 export const inBlock = <A>(
   owner: Owner,

@@ -59,7 +59,7 @@ export interface WorldOptions {
   /** How long an alarm must stand unchanged beyond its time before it is delivered. */
   readonly alarmLagMillis?: number
   /** Asked before each use of the storage; throws to make it fail. */
-  readonly storageFault?: (use: "transaction" | "commit" | "alarm") => void
+  readonly storageFault?: (use: "transaction" | "commit" | "alarm" | "size") => void
   /** The owner registry; a deployment has none unless a test gives one. */
   readonly registry?: WireTarget
   /** Replaces the fake threads; `owner` is the way to this owner. */
@@ -97,7 +97,11 @@ const revocable = (storage: ObjectStorage, fault: WorldOptions["storageFault"]) 
         })
       }),
     sync: () => guard(() => storage.sync()),
-    databaseBytes: () => guard(() => storage.databaseBytes()),
+    databaseBytes: () =>
+      guard(() => {
+        fault?.("size")
+        return storage.databaseBytes()
+      }),
     counts: () => storage.counts(),
   }
   return { view, revoke: () => void (alive = false) }

@@ -16,6 +16,26 @@ const reads: Record<string, (client: Client) => Effect.Effect<unknown, unknown>>
   listThreads: (client) => client.listThreads({ ownerId }),
 }
 
+describe("an input while the owner's storage does not tell its size", () => {
+  it("is StorageUnavailable, and nothing is written", async () => {
+    let fails = false
+    const world = makeOwnerWorld({
+      storageFault: (use) => {
+        if (fails && use === "size") throw new Error("the storage is gone")
+      },
+    })
+    await Effect.runPromise(world.submit("a"))
+    await world.quiet()
+    const before = world.storage.dump()
+    fails = true
+    const error = await Effect.runPromise(Effect.flip(world.submit("a")))
+    expect(error).toMatchObject({ _tag: "StorageUnavailable", operation: "admit" })
+    expect(world.storage.dump()).toBe(before)
+    fails = false
+    expect(await Effect.runPromise(world.submit("a"))).toMatchObject({ sequence: 2 })
+  })
+})
+
 describe.each(Object.entries(reads))("%s while the owner's storage fails", (operation, read) => {
   it("is StorageUnavailable, which callers repeat, and no defect", async () => {
     const world = makeOwnerWorld()
