@@ -15,6 +15,7 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import {
+  type BindingWait,
   isRunning,
   type Lane,
   type Marks,
@@ -125,7 +126,10 @@ export const afterTurn = (options: {
   const { heads, moment, sentUnder, yieldAt } = options
   const lane = { ...options.lane, suspect: false, marks: withoutHold(options.lane.marks) }
   const last = heads.at(-1)
-  if (last?._tag === "BindingUnavailable") return boundLane(lane, last, moment)
+  if (last?._tag === "BindingUnavailable") {
+    const { agent, name, submissionId } = last
+    return boundLane(lane, { submissionId, name: name ?? agent }, moment)
+  }
   const { binding: _ended, ...marks } = lane.marks
   const free = { ...lane, marks }
   if (isRunning(free)) return watchedRun(free, moment) // N3
@@ -137,14 +141,23 @@ export const afterTurn = (options: {
   return early ? free : unchangedTurn(free, moment) // N3
 }
 
-const boundLane = (
-  lane: Lane,
-  head: Extract<HeadAnswer, { readonly _tag: "BindingUnavailable" }>,
-  moment: Moment,
-): Lane => {
+/** What the head lacks in this deployment. */
+type Missing = Pick<BindingWait, "submissionId" | "name" | "ofTool">
+
+/** The tool without which the head's lost call cannot be asked about, if its report tells one. */
+export const missingTool = (report: LaneReport | undefined): Missing | undefined => {
+  const head = report?.head?.submissionId
+  const wait = report?.waits.find((one) => one.blocker === "binding" && one.submissionId === head)
+  if (wait === undefined) return undefined
+  const { name, submissionId } = wait
+  return { submissionId, ...(name === undefined ? {} : { name }), ofTool: true }
+}
+
+const boundLane = (lane: Lane, missing: Missing, moment: Moment): Lane => {
   const { limits, now } = moment
-  const known =
-    lane.marks.binding?.submissionId === head.submissionId ? lane.marks.binding : undefined
+  const { binding } = lane.marks
+  const same = binding?.submissionId === missing.submissionId && binding.ofTool === missing.ofTool
+  const known = same ? binding : undefined
   const attempts = (known?.attempts ?? 0) + 1
   const curve = { baseMillis: limits.bindingWaitMillis, maxMillis: limits.bindingWaitMaxMillis }
   return {
@@ -152,13 +165,12 @@ const boundLane = (
     marks: {
       ...withoutStall(withoutBackoff(lane.marks)),
       binding: {
-        submissionId: head.submissionId,
+        ...missing,
         attempts,
         sinceAt: known === undefined ? now : (known.sinceAt ?? known.reportedAt),
         notBefore: now + delayMillis(curve, attempts),
         reportedAt: bindingLogDue(known, now, limits) ? now : (known?.reportedAt ?? now),
         agentsDigest: moment.agentsDigest,
-        name: head.name ?? head.agent,
       },
     },
   }
@@ -173,7 +185,10 @@ export const afterRecovery = (
   sentUnder: LaneReport | undefined,
   lane: Lane,
   moment: Moment,
-): Lane =>
-  changed(sentUnder, lane.report)
+): Lane => {
+  const missing = missingTool(lane.report)
+  if (missing !== undefined) return boundLane(lane, missing, moment)
+  return changed(sentUnder, lane.report)
     ? { ...lane, marks: withoutStall(withoutBackoff(lane.marks)) }
     : unchangedTurn(lane, moment)
+}

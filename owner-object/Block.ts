@@ -25,9 +25,10 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
+import { missingTool } from "./Answer.ts"
 import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
-import { emptyLane, isRunning, type Lane } from "./Lane.ts"
+import { type BindingWait, emptyLane, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { type MaintenanceRow, recount, writeMaintenance } from "./Maintenance.ts"
@@ -237,6 +238,12 @@ export const acceptReport = (
   return { lane: withReport(lane, report), counted: true }
 }
 
+/** Whether a wait is still that of the head: for an agent until a turn, for a tool while a report tells it. */
+const isOf = (binding: BindingWait, report: LaneReport): boolean =>
+  binding.ofTool === true
+    ? missingTool(report)?.submissionId === binding.submissionId
+    : report.head?.submissionId === binding.submissionId
+
 /** A binding wait belongs to one head, a watch to one run; the rest of the marks stay. */
 const withReport = (lane: Lane, report: LaneReport): Lane => {
   const { binding, watches, watchAt, ...marks } = lane.marks
@@ -247,7 +254,7 @@ const withReport = (lane: Lane, report: LaneReport): Lane => {
     report,
     marks: {
       ...marks,
-      ...(binding !== undefined && binding.submissionId === head ? { binding } : {}),
+      ...(binding !== undefined && isOf(binding, report) ? { binding } : {}),
       ...(sameRun && watches !== undefined ? { watches } : {}),
       ...(sameRun && watchAt !== undefined ? { watchAt } : {}),
     },

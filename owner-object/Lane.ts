@@ -16,7 +16,7 @@ export const timedWorks: ReadonlyArray<Work> = ["forget", "visit", "recover", "d
 /** A kind of call; each has slots of its own. */
 export type CallKind = "dispatch" | "visit" | "recover" | "forget"
 
-/** A wait for an agent that is not in this deployment. Of one head: another head ends it. */
+/** A wait for an agent, or a tool, that is not in this deployment. Of one head: another head ends it. */
 export interface BindingWait {
   readonly submissionId: SubmissionId
   readonly attempts: number
@@ -27,6 +27,8 @@ export interface BindingWait {
   /** The agents of the owner's deployment when the wait was set: another one ends it. */
   readonly agentsDigest: string
   readonly name?: string
+  /** A tool without which a lost call cannot be asked about: the report tells it, and ends it. */
+  readonly ofTool?: true
 }
 
 /** Somebody's word that the thread is to be forgotten. */

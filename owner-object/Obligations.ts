@@ -58,12 +58,19 @@ const heldBy = (lane: Lane, { fault, now }: Facts): Owed | undefined => {
   // Once it was visited it answers again, whatever its turns come to.
   if (lane.mustVisit && marks.failures !== undefined)
     return by("backoff", marks.failingSinceAt ?? now)
-  if (report?.head === undefined) return undefined
+  if (report === undefined) return undefined
+  if (report.paused && report.nonterminal > 0) {
+    return by(
+      "paused",
+      report.pausedAt ?? report.head?.acceptedAt ?? report.waits[0]?.sinceAt ?? now,
+    )
+  }
+  if (report.head === undefined) return undefined
   const { acceptedAt = now, submissionId } = report.head
-  if (report.paused) return by("paused", report.pausedAt ?? acceptedAt)
   if (marks.stalledUntilAt !== undefined) return by("stalled", marks.stalledSinceAt ?? acceptedAt)
   const { binding } = marks
-  if (binding !== undefined && binding.submissionId === submissionId) {
+  // A tool that is missing is told by the report, one wait for each call.
+  if (binding?.submissionId === submissionId && binding.ofTool !== true) {
     return by("binding", binding.sinceAt ?? binding.reportedAt, binding.name)
   }
   return undefined
@@ -80,11 +87,11 @@ const headWaits = (lane: Lane, { agedAfterMillis, now }: Facts): ReadonlyArray<O
   }
   const { acceptedAt = now, state, submissionId } = report.head
   const owed = { ...headOf(lane), sinceAt: acceptedAt }
+  if (report.waits.some((wait) => wait.submissionId === submissionId)) return []
   switch (state) {
     case "suspended": {
-      const told = report.waits.some((wait) => wait.submissionId === submissionId)
       const timed = report.dueAt !== undefined || report.recoverAt !== undefined
-      return timed && !told ? [{ ...owed, blocker: "timer" }] : []
+      return timed ? [{ ...owed, blocker: "timer" }] : []
     }
     case "ready":
       return now - acceptedAt >= agedAfterMillis ? [{ ...owed, blocker: "ready-aged" }] : []

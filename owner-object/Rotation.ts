@@ -34,7 +34,11 @@ const coveredBy = (asked: Need | undefined, cover: Need): Need =>
 const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined => {
   const report = lane.report
   if (report === undefined) return undefined
-  if (report.recoverAt !== undefined) return { work: "recover", at: report.recoverAt }
+  if (report.recoverAt !== undefined) {
+    const { binding } = lane.marks
+    const notBefore = binding?.ofTool === true ? binding.notBefore : 0
+    return { work: "recover", at: Math.max(report.recoverAt, notBefore) }
+  }
   if (isRunning(lane)) {
     return { work: "dispatch", at: lane.marks.watchAt ?? now + limits.watchMillis }
   }

@@ -21,6 +21,7 @@ const BindingWait = Schema.Struct({
   reportedAt: Schema.Finite,
   agentsDigest: Schema.String,
   name: Schema.optionalKey(Schema.String),
+  ofTool: optionalTrue,
 })
 
 const Condemned = Schema.Struct({

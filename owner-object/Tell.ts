@@ -15,7 +15,8 @@ const tellBinding = (owner: Owner, before: Lane, after: Lane | undefined) => {
   const binding = after?.marks.binding
   if (binding === undefined) return Effect.void
   const first = Answer.bindingLogDue(before.marks.binding, owner.host.now(), owner.limits)
-  return said(first, `no agent "${binding.name ?? ""}" in this deployment; its submission waits`)
+  const what = binding.ofTool === true ? "tool" : "agent"
+  return said(first, `no ${what} "${binding.name ?? ""}" in this deployment; its submission waits`)
 }
 
 const tellFault = (before: Lane, after: Lane | undefined) => {

@@ -70,6 +70,8 @@ export class FakeThread {
   replaces: LaneReport | undefined
   /** Waits for somebody outside: its head has no time of its own. */
   waits: "suspended" | "unknown" | undefined
+  /** A tool without which recovery cannot go on with a lost run. */
+  lacks: string | undefined
   turns = 0
   visits = 0
   recoveries = 0
@@ -134,17 +136,19 @@ export class FakeThread {
       tailSequence: this.#revision,
       agentsDigest: "agents",
       codeVersion: "v1",
-      waits:
-        this.waits === undefined || first === undefined
-          ? []
-          : [
-              {
-                submissionId: first.receipt.submissionId,
-                blocker: this.waits === "unknown" ? "unknown" : "approval",
-                sinceAt: 0,
-              },
-            ],
+      waits: this.#waitsOf(first),
     }
+  }
+
+  #waitsOf(first: Held | undefined): LaneReport["waits"] {
+    if (first === undefined) return []
+    const { submissionId } = first.receipt
+    if (this.lost && this.lacks !== undefined) {
+      return [{ submissionId, blocker: "binding", name: this.lacks, sinceAt: 0 }]
+    }
+    if (this.waits === undefined) return []
+    const blocker = this.waits === "unknown" ? "unknown" : "approval"
+    return [{ submissionId, blocker, sinceAt: 0 }]
   }
 
   /** A command of this name is noted, and refused by a fence that is not older. */
@@ -358,8 +362,9 @@ export class FakeThread {
             if (this.recovery === "hang") return Effect.never
             if (this.recovery === "fail") return Effect.fail(gone)
             if (this.recovery === "unreadable") return this.#unreadable()
-            if (this.lost) this.#revision += 1
-            this.lost = false
+            const stays = this.lost && this.lacks !== undefined
+            if (this.lost && !stays) this.#revision += 1
+            this.lost = stays
             return Effect.succeed(success([]))
           }),
         ),

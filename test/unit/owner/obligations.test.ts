@@ -173,6 +173,42 @@ describe("what is owed", () => {
     expect(owed({ report }).map(({ blocker }) => blocker)).toEqual(["paused", "unknown"])
   })
 
+  it("tells a pause also of a thread whose work is all parked", () => {
+    const waits = [parked(now - 9)]
+    const report = reportOf({ paused: true, pausedAt: now - 3, nonterminal: 1, parked: 1, waits })
+    expect(owed({ report })).toMatchObject([
+      { blocker: "paused", sinceAt: now - 3 },
+      { blocker: "unknown", recordId },
+    ])
+    const { pausedAt: _at, ...unsaid } = report
+    expect(owed({ report: unsaid })).toMatchObject([{ blocker: "paused", sinceAt: now - 9 }, {}])
+  })
+
+  it.each(["running", "suspended"] as const)(
+    "tells each tool that a %s head lacks, and nothing weaker beside it",
+    (state) => {
+      const lacks = (name: string): LaneReport["waits"][number] => ({
+        submissionId,
+        blocker: "binding",
+        name,
+        sinceAt: now - 8,
+      })
+      const report = reportOf({
+        head: aged(state, 9 * agedAfterMillis),
+        recoverAt: now + 9,
+        nonterminal: 1,
+        waits: [lacks("payment"), lacks("mail")],
+      })
+      const marks = { binding: { ...binding, name: "payment", ofTool: true as const } }
+      for (const lane of [{ report }, { report, marks }]) {
+        expect(owed(lane)).toMatchObject([
+          { blocker: "binding", name: "payment", state, agent: "agent", sinceAt: now - 8 },
+          { blocker: "binding", name: "mail", state, agent: "agent", sinceAt: now - 8 },
+        ])
+      }
+    },
+  )
+
   it("does not tell a suspended head twice whose wait is told", () => {
     const waits = [{ submissionId, blocker: "approval" as const, name: "refund", sinceAt: now }]
     const report = reportOf({ head: aged("suspended", 9), dueAt: now + 9, nonterminal: 1, waits })

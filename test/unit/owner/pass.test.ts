@@ -277,6 +277,7 @@ describe("a report", () => {
       "heddle-owner": ownerId,
       "heddle-thread": "a",
     })
+    world.thread("a").replaces = newer
     await run(asThread.report({ ownerId, threadId: ThreadId.make("a"), report: newer }))
     visit.open()
     await world.until("the visit is committed", () => world.lane("a")?.["enrolled"] === null)
