@@ -15,7 +15,9 @@ export const ForgetFields = {
 
 /**
  * `Forgotten`: it is done. `Condemned`: it is decided and durable, and will be done by the alarm: a
- * mutation is under way, the thread could not be reached yet, or what is aborted still has its grace.
+ * mutation is under way, the thread could not be reached yet, or what is aborted still has its grace. Without
+ * `abort` it may still turn out that the thread owes work: then it stays, as if nobody had asked, and the
+ * owner's log says so. `laneStatus` (`condemned`) and `obligations` tell which of the two it came to.
  */
 export const ForgetReply = Schema.Union([
   Schema.TaggedStruct("Forgotten", { forgottenAt: Millis }),

@@ -19,8 +19,9 @@ import { openLiterals } from "./Open.ts"
 import { SubmissionState, Title } from "./Submission.ts"
 
 /**
- * What a submission, or a whole lane, waits for. The owner alone tells of `binding`, `fault`, `stalled`,
- * `backoff` (its thread does not answer), `held` (as many attempts run as may) and `condemned`.
+ * What a submission, or a whole lane, waits for. The owner alone tells of `fault`, `stalled`, `backoff` (its
+ * thread does not answer), `held` (as many attempts run as may) and `condemned`, and of `binding` where the
+ * head's agent is missing; a thread tells `binding` of a tool without which a lost call cannot be asked about.
  */
 export const Blocker = openLiterals([
   "approval",

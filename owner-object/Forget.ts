@@ -8,6 +8,7 @@
  * - Z2 Without the word to abort, the block that stores the refusal ends it, and a fenced visit follows: no
  *   call that was sent for it can be obeyed later.
  * - Z3 With that word it is tried until the thread owes nothing.
+ * - Z4 Who was told that it is condemned, and no longer waits, finds in the log that it stays after all.
  */
 import { Deferred, Effect, Exit, Option } from "effect"
 import type { Rpc, RpcGroup } from "effect/rpc"
@@ -115,6 +116,10 @@ const commitOwed = (block: Block, pick: Picked, lane: Lane, refusal: WorkOwed): 
   if (condemned?.abort === true) {
     const again = askedAgain(condemned, pick.lane.marks.condemned, block)
     return { ...lane, marks: { ...lane.marks, condemned: again } }
+  }
+  if (!block.life.forgetWaiters.has(lane.threadId)) {
+    const line = "a condemned thread still owes work, so it stays: nobody had said to abort that" // Z4
+    block.notices.push({ level: "Warning", threadId: lane.threadId, line })
   }
   tellForgetEnd(block, lane.threadId, Exit.fail(refusal))
   return { ...lane, enrolled: nextGeneration(block), marks: withoutCondemned(lane.marks) } // Z2
