@@ -48,8 +48,12 @@ const armThenJoin = (owner: Owner, life: Life) =>
     if (life.pass !== undefined) yield* Effect.timeoutOption(nextPassEnd(life), passCeilingMillis) // A2
   })
 
-/** A failed event commits a jittered retry in the life that follows. */
-const armAfterFailure = (owner: Owner, ownerId: OwnerId) =>
+/** A failed event commits a jittered retry in the life that follows, and then how it ended. */
+const armAfterFailure = (
+  owner: Owner,
+  ownerId: OwnerId,
+  lastPass: MaintenancePassReport | undefined,
+) =>
   Effect.gen(function* () {
     const life = yield* started(owner, ownerId)
     const { limits, host } = owner
@@ -58,6 +62,13 @@ const armAfterFailure = (owner: Owner, ownerId: OwnerId) =>
     yield* quietBlock(owner, life, "arm", (block) =>
       AlarmSlot.armRetry(host.storage.alarm, life, block.now + wait, block.now),
     ) // A1
+    if (lastPass === undefined || life.version === 0) return
+    // By itself: a row that cannot be written must not take the retry with it.
+    yield* Effect.ignore(
+      quietBlock(owner, life, "arm", (block) => {
+        block.maintenance = { ...block.maintenance, lastPass }
+      }),
+    )
   })
 
 /** Whether the pass should have ended by itself: its event was cut off, or its promise hangs. */
@@ -75,16 +86,19 @@ const aliveLife = (owner: Owner, ownerId: OwnerId) =>
   })
 
 /** One alarm delivery. Fails only when the storage does; its caller then arms the fallback. */
-export const deliverAlarm = (owner: Owner, ownerId: OwnerId) =>
-  Effect.gen(function* () {
+export const deliverAlarm = (owner: Owner, ownerId: OwnerId) => {
+  let ended: MaintenancePassReport | undefined
+  return Effect.gen(function* () {
     const life = yield* aliveLife(owner, ownerId)
     if (life.pass !== undefined) return yield* armThenJoin(owner, life)
     life.armedAt = undefined
+    life.passWaiters.add((report) => (ended = report))
     yield* runPass(owner, life)
   }).pipe(
     Effect.catchCause((cause) =>
       Effect.logError("a maintenance pass failed", cause).pipe(
-        Effect.andThen(armAfterFailure(owner, ownerId)),
+        Effect.andThen(Effect.suspend(() => armAfterFailure(owner, ownerId, ended))),
       ),
     ),
   )
+}

@@ -114,6 +114,12 @@ const close = (
   return report
 }
 
+const tellCall = ({ kind, lane: { threadId } }: Picked) =>
+  Effect.annotateLogs(
+    Effect.logInfo(`passes before this one did not finish; now comes a ${kind} of this thread`),
+    { threadId },
+  )
+
 /** Has the picked lanes called, each in a fiber of its own. */
 const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
   Effect.gen(function* () {
@@ -124,6 +130,8 @@ const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
       starts: pick.kind === "dispatch" && !isRunning(pick.lane),
     })
     pass.calls += 1
+    // If this call is what kills the object, its line is the last one.
+    if (pass.oneSlot) yield* tellCall(pick)
     const fiber = yield* fly(owner, life, pass, pick).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
