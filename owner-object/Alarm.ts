@@ -8,6 +8,7 @@
  * - A3 A pass that hangs beyond its ceiling is no pass: its life is dropped, and the rows decide.
  */
 import { Effect } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { jitteredMillis } from "../contracts/Backoff.ts"
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
@@ -96,7 +97,7 @@ export const deliverAlarm = (owner: Owner, ownerId: OwnerId) => {
     yield* runPass(owner, life)
   }).pipe(
     Effect.catchCause((cause) =>
-      Effect.logError("a maintenance pass failed", cause).pipe(
+      Effect.logError(`a maintenance pass failed: ${describeThrown(cause)}`).pipe(
         Effect.andThen(Effect.suspend(() => armAfterFailure(owner, ownerId, ended))),
       ),
     ),

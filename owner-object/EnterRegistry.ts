@@ -7,6 +7,7 @@
  * - U2 One try at a time; what the registry has answered is never asked again.
  */
 import { Effect } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import type { Block } from "./Block.ts"
 import { within } from "./Call.ts"
 import * as Entry from "./Entry.ts"
@@ -32,10 +33,10 @@ const acknowledge = (block: Block): void => {
 /** An outage is told once; its backoff is in the row. */
 const tellAway = (life: Life, cause: unknown) => {
   const { entry } = life.maintenance
-  const line = "the owner registry did not answer; this owner enters it later"
+  const line = `the owner registry did not answer; this owner enters it later: ${describeThrown(cause)}`
   return entry._tag === "Owed" && entry.tries === 1
-    ? Effect.logWarning(line, cause)
-    : Effect.logDebug(line, cause)
+    ? Effect.logWarning(line)
+    : Effect.logDebug(line)
 }
 
 /** Makes the try that was charged. Fails only when the commit does. */

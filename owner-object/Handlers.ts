@@ -7,6 +7,7 @@
  * - I3 A storage that fails under a read is `StorageUnavailable`, like one that fails under a block.
  */
 import { Effect, Option, Stream } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { Rpc } from "effect/rpc"
 import { CurrentCaller } from "../contracts/Authorization.ts"
 import { IdentityMismatch, OperationDenied, StorageUnavailable } from "../contracts/Errors.ts"
@@ -67,7 +68,7 @@ const command = <P extends { readonly ownerId: OwnerId }, A, E>(
 const reading = <A>(operation: string, read: () => A): Effect.Effect<A, StorageUnavailable> =>
   Effect.catch(Effect.try({ try: read, catch: (cause) => cause }), (cause) =>
     cause instanceof StorageFailure
-      ? Effect.logError(`storage failed in ${operation}`, cause).pipe(
+      ? Effect.logError(`storage failed in ${operation}: ${describeThrown(cause)}`).pipe(
           Effect.andThen(Effect.fail(new StorageUnavailable({ operation }))),
         )
       : Effect.die(cause),

@@ -8,6 +8,7 @@
  * - O4 A block that fails ends the life; the next event starts again from the rows.
  */
 import { Effect } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import type { RpcClient } from "effect/rpc"
 import { StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
@@ -103,7 +104,9 @@ export const started = (owner: Owner, ownerId: OwnerId): Effect.Effect<Life, Una
     })
     const starting = owner.starting
     return Effect.tryPromise({ try: () => starting, catch: (cause) => cause }).pipe(
-      Effect.tapError((cause) => Effect.logError("the owner could not start", cause)),
+      Effect.tapError((cause) =>
+        Effect.logError(`the owner could not start: ${describeThrown(cause)}`),
+      ),
       Effect.mapError(() => couldNotStart),
     )
   })
@@ -117,7 +120,7 @@ export const endLife = (owner: Owner): void => {
 
 const failed = (owner: Owner, name: string, cause: unknown) => {
   endLife(owner) // O4
-  return Effect.logError(`storage failed in ${name}`, cause).pipe(
+  return Effect.logError(`storage failed in ${name}: ${describeThrown(cause)}`).pipe(
     Effect.andThen(Effect.fail(new StorageUnavailable({ operation: name }))),
   )
 }
@@ -126,7 +129,7 @@ const failed = (owner: Owner, name: string, cause: unknown) => {
 export const askStorage = <A>(name: string, ask: () => A): Effect.Effect<A, StorageUnavailable> =>
   Effect.catch(Effect.try({ try: ask, catch: (cause) => cause }), (cause) =>
     Effect.andThen(
-      Effect.logError(`storage failed in ${name}`, cause),
+      Effect.logError(`storage failed in ${name}: ${describeThrown(cause)}`),
       Effect.fail(new StorageUnavailable({ operation: name })),
     ),
   )

@@ -4,6 +4,7 @@
  * Making one does nothing that can fail; the server is built by the first call that needs it.
  */
 import { Context, Effect, Layer, Scope } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import {
   type Authorizer,
   callerHeaders,
@@ -66,7 +67,11 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
   const run = <A, E>(effect: Effect.Effect<A, E>) => runPromise(underHost(host, effect))
   const background: Owner["background"] = (effect) =>
     host.waitUntil(
-      run(Effect.catchCause(effect, (cause) => Effect.logDebug("background work failed", cause))),
+      run(
+        Effect.catchCause(effect, (cause) =>
+          Effect.logDebug(`background work failed: ${describeThrown(cause)}`),
+        ),
+      ),
     )
 
   const build = Effect.gen(function* () {

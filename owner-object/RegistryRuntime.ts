@@ -8,6 +8,7 @@
  * - W2 A storage that fails answers this call alone; nothing of it is durable.
  */
 import { Context, Effect, Layer, Scope } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { Rpc } from "effect/rpc"
 import { type Authorizer, callerMiddlewareLayer, withPolicy } from "../contracts/Authorization.ts"
 import { StorageUnavailable } from "../contracts/Errors.ts"
@@ -28,7 +29,7 @@ export interface RegistryOptions {
 const handlersLayer = ({ storage, now }: ObjectHost, limits: Limits) => {
   const asked = <A>(operation: string, read: () => A): Effect.Effect<A, StorageUnavailable> =>
     Effect.catch(Effect.try({ try: read, catch: (cause) => cause }), (cause) =>
-      Effect.logError(`storage failed in ${operation}`, cause).pipe(
+      Effect.logError(`storage failed in ${operation}: ${describeThrown(cause)}`).pipe(
         Effect.andThen(Effect.fail(new StorageUnavailable({ operation }))),
       ),
     ) // W2

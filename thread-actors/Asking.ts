@@ -95,7 +95,11 @@ const start = (thread: Thread, before: Looked): Effect.Effect<Asking> =>
         : Effect.void,
     )
     return Effect.map(
-      Effect.forkDetach(Effect.andThen(Effect.exit(told), pushed)), // A1
+      Effect.forkDetach(
+        Effect.annotateLogs(Effect.andThen(Effect.exit(told), pushed), {
+          submissionId: before.row.id,
+        }),
+      ), // A1
       (fiber) => {
         const ended = new Promise<void>((resolve) => {
           fiber.addObserver(() => resolve())

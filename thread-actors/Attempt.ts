@@ -13,6 +13,7 @@
  * - M7 An attempt is the live one from the turn of its claim's commit on: nobody finds its row running without it.
  */
 import { Deferred, Effect, Option } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { bracket } from "../platform/Failpoint.ts"
 import { type Block, transact } from "./Block.ts"
 import { type ClaimAnswer, claimNext } from "./Claim.ts"
@@ -87,7 +88,9 @@ const endingOf = (thread: Thread, live: LiveAttempt, verdict: Verdict): Effect.E
     if (verdict._tag === "Superseded") return gone
     const first = yield* concluded(thread, live, verdict)
     if (first._tag === "Done") return first.value
-    yield* Effect.logWarning("The end of an attempt could not be written", first.error)
+    yield* Effect.logWarning(
+      `The end of an attempt could not be written: ${describeThrown(first.error)}`,
+    )
     const second = yield* concluded(thread, live, verdictOfThrown(first.error)) // M3
     return second._tag === "Done" ? second.value : gone // M3
   })
@@ -110,6 +113,13 @@ const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>
     if (live.outlived && thread.turn === undefined) yield* pushReport(thread, live.identity)
   })
 
+/** Each line of the log says whose run it is about. */
+const supervised = (thread: Thread, live: LiveAttempt): Effect.Effect<void> => {
+  const { ownerId, threadId } = live.identity
+  const submissionId = live.row.id
+  return Effect.annotateLogs(supervise(thread, live), { ownerId, threadId, submissionId })
+}
+
 /** Makes the attempt of a claim that has just committed the live one. // M7 */
 export const own = (thread: Thread, claimed: Claimed): LiveAttempt => {
   const live = makeLiveAttempt(claimed, thread.limits.attemptYieldMillis)
@@ -119,7 +129,7 @@ export const own = (thread: Thread, claimed: Claimed): LiveAttempt => {
 
 /** Starts it beside whoever claimed it. */
 export const launch = (thread: Thread, live: LiveAttempt): Effect.Effect<LiveAttempt> =>
-  Effect.map(Effect.forkDetach(supervise(thread, live)), (fiber) => {
+  Effect.map(Effect.forkDetach(supervised(thread, live)), (fiber) => {
     const ended = new Promise<void>((resolve) => {
       fiber.addObserver(() => resolve())
     })

@@ -1,10 +1,11 @@
 /**
  * Our own calls of the storage as effects: what it throws becomes a typed error, once, here.
  *
- * - Q1 The error names the operation and nothing of the database; the log has the rest.
+ * - Q1 The error names the operation and nothing of the database; the log has what was thrown by name, and where.
  * - Q2 Of a forgotten thread nothing is read, written or reported, also by who was let in before.
  */
 import { Effect } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { StorageUnavailable, ThreadForgotten, ThreadUnreadable } from "../contracts/Errors.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import { bracket } from "../platform/Failpoint.ts"
@@ -42,7 +43,7 @@ const told = <A>(
     return Effect.fail(new ThreadForgotten({ threadId: threadIdOf(thread), forgottenAt }))
   }
   return Effect.andThen(
-    Effect.logError(`The thread's storage failed in ${operation}`, error), // Q1
+    Effect.logError(`The thread's storage failed in ${operation}: ${describeThrown(error)}`), // Q1
     Effect.fail(new StorageUnavailable({ operation })),
   )
 }

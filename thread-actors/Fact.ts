@@ -9,6 +9,7 @@
  *   an agent does can pass for one.
  */
 import { Effect, Schema } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import type { RecordKind } from "../contracts/JournalRecord.ts"
 import { StepName } from "../contracts/Identifiers.ts"
 import type { SystemFailureTag } from "../contracts/Settlement.ts"
@@ -86,7 +87,7 @@ const parse = (payload: string): Record<string, unknown> | undefined => {
 
 const lost = (running: Running, error: unknown): Effect.Effect<never> =>
   Effect.andThen(
-    Effect.logWarning("The thread's storage failed under a run", error),
+    Effect.logWarning(`The thread's storage failed under a run: ${describeThrown(error)}`),
     leave(running, verdictOfThrown(error)), // X4
   )
 

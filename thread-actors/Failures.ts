@@ -5,11 +5,14 @@
  * - F1 What came out of agent code is cut to its limit and cleaned of what cannot be stored.
  * - F2 Whatever agent code has thrown, looking at it throws nothing.
  * - F3 An agent cannot tell its failure as one of the system's own.
+ * - F4 A log line has no stack and no message of what was thrown: those quote inputs, results and secrets.
  */
-import { Cause, Effect, Result } from "effect"
+import { type Cause, Effect, Result } from "effect"
 import { canonicalJson } from "../contracts/CanonicalJson.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import { type Failure, type SystemFailureTag, SystemFailureTags } from "../contracts/Settlement.ts"
+import { describeThrown } from "../contracts/Thrown.ts"
+import { misuseMessage } from "./Misuse.ts"
 
 const utf8 = new TextEncoder()
 
@@ -65,16 +68,20 @@ export const canonicalFailure = (failure: Failure): string => {
     : JSON.stringify({ message: failure.message, tag: failure.tag })
 }
 
-const logBytes = 16 * 1024
-
-const render = (cause: Cause.Cause<unknown>): string => {
-  try {
-    return boundedText(Cause.pretty(cause), logBytes)
-  } catch {
-    return "what was thrown cannot be rendered" // F2
-  }
+/** The words of ours in a cause: what an agent's author did wrong. */
+const ownWords = (cause: Cause.Cause<unknown>): string | undefined => {
+  for (const reason of cause.reasons.slice(0, 3))
+    if (reason._tag === "Die") {
+      const words = misuseMessage(reason.defect)
+      if (words !== undefined) return boundedText(words, 1024)
+    }
+  return undefined
 }
 
-/** Logs what agent code, or our own, has thrown: as text, so that no logger has to touch it. */
+/** Logs that agent code, or our own, has thrown, and where; never in its words. // F4 */
 export const logCause = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
-  Effect.suspend(() => Effect.logError(`${message}: ${render(cause)}`))
+  Effect.suspend(() => {
+    const words = ownWords(cause)
+    const thrown = describeThrown(cause)
+    return Effect.logError(`${message}: ${words === undefined ? "" : `${words}: `}${thrown}`)
+  })

@@ -64,6 +64,12 @@ const withReport = <A, E>(
 ): Effect.Effect<Reply<A, E>, Kept> =>
   Effect.map(reportOf(thread, identity), (report) => ({ report, result }))
 
+/** Each line of the log says whose thread it is about. */
+const about = <A, E, R>(
+  { ownerId, threadId }: Identity,
+  work: Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> => Effect.annotateLogs(work, { ownerId, threadId })
+
 /** Runs the work of a mutation or turn inside the object, at the owner's time or later. */
 const entered = <A, E, R>(
   thread: Thread,
@@ -72,11 +78,14 @@ const entered = <A, E, R>(
 ) =>
   Rpc.uninterruptible(
     // B1
-    Effect.andThen(
-      enter(thread, call),
+    about(
+      call,
       Effect.andThen(
-        Effect.sync(() => adoptClock(thread, call.now)),
-        work,
+        enter(thread, call),
+        Effect.andThen(
+          Effect.sync(() => adoptClock(thread, call.now)),
+          work,
+        ),
       ),
     ),
   )
@@ -163,7 +172,7 @@ const read = <A, E>(
   thread: Thread,
   call: Identity,
   work: Effect.Effect<A, E>,
-): Effect.Effect<A, E | EnterFailure> => Effect.andThen(enter(thread, call), work) // B2
+): Effect.Effect<A, E | EnterFailure> => about(call, Effect.andThen(enter(thread, call), work)) // B2
 
 const statusCall = (thread: Thread, submissionId: SubmissionId) =>
   Effect.flatMap(
@@ -213,7 +222,9 @@ export const handlers = (thread: Thread) =>
           ),
         ),
       observe: (call) =>
-        Stream.unwrap(Effect.as(enter(thread, call), observe(thread, call.after ?? 0))),
+        Stream.unwrap(
+          about(call, Effect.as(enter(thread, call), observe(thread, call.after ?? 0))),
+        ),
       awaitSettlement: (call) => read(thread, call, awaitSettlement(thread, call)),
       readState: (call) => read(thread, call, stateCall(thread)),
       explain: (call) => read(thread, call, explainCall(thread, call)),

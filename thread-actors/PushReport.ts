@@ -3,6 +3,7 @@
  * A hint: it may be lost, and the owner's own look finds the same later.
  */
 import { Effect } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { callerHeaders } from "../contracts/Authorization.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { makeWireClient } from "../contracts/transport/WireClient.ts"
@@ -23,5 +24,7 @@ export const pushReport = (thread: Thread, identity: Identity): Effect.Effect<vo
     yield* Effect.timeout(client.report({ ...identity, report }), thread.limits.mutationMillis)
   }).pipe(
     Effect.scoped,
-    Effect.catchCause((cause) => Effect.logDebug("The report did not reach the owner", cause)),
+    Effect.catchCause((cause) =>
+      Effect.logDebug(`The report did not reach the owner: ${describeThrown(cause)}`),
+    ),
   )

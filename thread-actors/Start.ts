@@ -8,6 +8,7 @@
  * - U5 A time that does not decode moves no clock.
  */
 import { Effect } from "effect"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { IdentityMismatch, ThreadForgotten, Unavailable } from "../contracts/Errors.ts"
 import { type OwnerId, type ThreadId, threadObjectName } from "../contracts/Identifiers.ts"
 import { readHeader } from "./Header.ts"
@@ -58,7 +59,7 @@ const start = (thread: Thread): Effect.Effect<void, Unavailable> =>
         reason: "The thread could not start",
       })
       return Effect.andThen(
-        Effect.logWarning("The thread could not start", error),
+        Effect.logWarning(`The thread could not start: ${describeThrown(error)}`),
         Effect.fail(failure),
       )
     }

@@ -27,7 +27,10 @@ export interface ThreadRuntime {
 /** Makes the thread of this host. Synchronous; its start is run by the calls. */
 export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRuntime => {
   const thread = makeThreadState(host, options) // R1
-  const build = makeWireServer(ThreadRpc, { reference: host.uuid }).pipe(
+  const build = makeWireServer(ThreadRpc, {
+    reference: host.uuid,
+    annotations: () => ({ ...thread.identity }),
+  }).pipe(
     Effect.provide(Layer.merge(handlers(thread), callerMiddlewareLayer)),
     withPolicy(options.authorizer),
     Effect.provideService(CurrentLimits, options.limits),

@@ -9,12 +9,14 @@
  * - S3 Of one stream at most one push is under way; the next waits until it is taken.
  * - S4 A reader that cannot be reached ends its stream, and the server forgets it.
  * - S5 Nothing is kept of a call that has ended.
+ * - S6 The log tells a defect by its name and where it came from, never in its words.
  */
 import { Cause, Context, Effect, Exit, Result, type Scope, Tracer } from "effect"
 import { Headers } from "effect/http"
 import { type Rpc, type RpcGroup, type RpcMessage, RpcServer } from "effect/rpc"
 import { InternalDefect } from "../Errors.ts"
 import { CurrentLimits } from "../Limits.ts"
+import { describeThrown } from "../Thrown.ts"
 import { type PushLine, pushLine, withHeartbeat } from "./PushLine.ts"
 import { type RpcCodec, rpcCodec } from "./RpcCodec.ts"
 import type { WireExit, WireMessage, WireSink, WireTarget } from "./Wire.ts"
@@ -40,6 +42,8 @@ export interface WireServerOptions {
   /** Whether calls make spans. Default: whether a tracer is configured. Trace ids pass either way. */
   readonly tracing?: boolean
   readonly spanPrefix?: string
+  /** What a line of the log about a defect says besides: whose object it is. Default nothing. */
+  readonly annotations?: () => Readonly<Record<string, string>>
   /** Makes the reference of a defect: at most 64 characters. Default a random UUID. */
   readonly reference?: () => string
   /**
@@ -71,6 +75,7 @@ interface Serving {
   readonly heartbeatMillis: number
   readonly tracing: boolean
   readonly reference: () => string
+  readonly annotations: () => Readonly<Record<string, string>>
   readonly unknownMethod: WireExit
   lastId: number
   /** The defect of a request that never reached its handler: its message names no request. */
@@ -104,7 +109,8 @@ const end = (serving: Serving, call: Call, exit: WireExit): void => {
 
 const endWithDefect = (serving: Serving, call: Call, cause: Cause.Cause<unknown>): void => {
   const reference = serving.reference()
-  serving.run(Effect.logError(`Defect ${reference} in ${call.codec.rpc._tag}`, cause))
+  const line = `Defect ${reference} in ${call.codec.rpc._tag}: ${describeThrown(cause)}`
+  serving.run(Effect.annotateLogs(Effect.logError(line), { ...serving.annotations() })) // S6
   end(serving, call, transportFailure(new InternalDefect({ reference }))) // S2
 }
 
@@ -232,6 +238,7 @@ export const makeWireServer = Effect.fnUntraced(function* <Rpcs extends Rpc.Any>
     run: Effect.runForkWith(context),
     heartbeatMillis: options.heartbeatMillis ?? Context.get(context, CurrentLimits).heartbeatMillis,
     tracing: options.tracing ?? Context.getOrUndefined(context, Tracer.Tracer) !== undefined,
+    annotations: options.annotations ?? (() => ({})),
     reference: options.reference ?? (() => crypto.randomUUID()),
     unknownMethod: transportFailure(
       options.unknownMethod === "refuse" ? noSuchMethod : unknownMethod,
