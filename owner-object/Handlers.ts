@@ -4,16 +4,13 @@
  * Invariants
  * - I1 A request for another owner is refused before anything is read.
  * - I2 Mutations are uninterruptible: nobody's departure stops them.
- * - I3 A storage that fails under a read is `StorageUnavailable`, like one that fails under a block.
  */
 import { Effect, Option, Stream } from "effect"
-import { describeThrown } from "../contracts/Thrown.ts"
 import { Rpc } from "effect/rpc"
 import { CurrentCaller } from "../contracts/Authorization.ts"
-import { IdentityMismatch, OperationDenied, StorageUnavailable } from "../contracts/Errors.ts"
+import { IdentityMismatch, OperationDenied } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
-import { StorageFailure } from "../platform/ObjectStorage.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
 import * as Command from "./Command.ts"
 import { forgetThread } from "./Forget.ts"
@@ -21,6 +18,7 @@ import * as Hints from "./Hints.ts"
 import type { Life } from "./Life.ts"
 import { obligations } from "./Obligations.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
+import { reading } from "./Reading.ts"
 import * as Status from "./Status.ts"
 import { submit } from "./Submit.ts"
 import { watch } from "./Watch.ts"
@@ -63,16 +61,6 @@ const command = <P extends { readonly ownerId: OwnerId }, A, E>(
       ),
     )
 }
-
-/** A read of the rows. A storage that fails is told as such; what else goes wrong is a defect. // I3 */
-const reading = <A>(operation: string, read: () => A): Effect.Effect<A, StorageUnavailable> =>
-  Effect.catch(Effect.try({ try: read, catch: (cause) => cause }), (cause) =>
-    cause instanceof StorageFailure
-      ? Effect.logError(`storage failed in ${operation}: ${describeThrown(cause)}`).pipe(
-          Effect.andThen(Effect.fail(new StorageUnavailable({ operation }))),
-        )
-      : Effect.die(cause),
-  )
 
 /** A request that only reads. */
 const question = <A>(
@@ -124,9 +112,9 @@ export const handlersLayer = (owner: Owner) =>
       ),
     wake: (payload) =>
       mutation(owner, payload, (life) =>
-        Effect.map(
+        Effect.andThen(
           quietBlock(owner, life, "wake", (block) => Hints.wake(block, payload.threadId)),
-          () => Status.statusOfThread(owner.host, life, payload.threadId),
+          reading("wake", () => Status.statusOfThread(owner.host, life, payload.threadId)),
         ),
       ),
     reconcile: (payload) =>

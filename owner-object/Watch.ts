@@ -8,10 +8,11 @@
  */
 import { Deferred, Effect, Option, Stream } from "effect"
 import type { WatchFrame } from "../contracts/Maintenance.ts"
-import type { Unavailable } from "../contracts/Errors.ts"
+import type { StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
 import type { Life } from "./Life.ts"
 import { lifeEnded, type Owner } from "./Owner.ts"
 import { faultedThreads } from "./FaultTable.ts"
+import { reading } from "./Reading.ts"
 import * as Status from "./Status.ts"
 import { faultsSince } from "./Tables.ts"
 import { makeWatcher, type Watcher } from "./Watcher.ts"
@@ -27,11 +28,15 @@ const framesOf = (owner: Owner, life: Life, watcher: Watcher): ReadonlyArray<Wat
   return dropped === 0 ? lanes : [...lanes, { _tag: "Gap", dropped }]
 }
 
-const advance = (owner: Owner, life: Life, watcher: Watcher): Effect.Effect<Step, Unavailable> =>
+const advance = (
+  owner: Owner,
+  life: Life,
+  watcher: Watcher,
+): Effect.Effect<Step, Unavailable | StorageUnavailable> =>
   Effect.gen(function* () {
     const bell = watcher.bell()
     if (owner.life !== life) return yield* lifeEnded // W2
-    const frames = framesOf(owner, life, watcher)
+    const frames = yield* reading("watch", () => framesOf(owner, life, watcher))
     if (frames.length > 0) return [frames, Option.some(undefined)]
     const rung = yield* Effect.timeoutOption(Deferred.await(bell), owner.limits.waitMillis)
     return Option.isSome(rung) || owner.life !== life
@@ -40,7 +45,10 @@ const advance = (owner: Owner, life: Life, watcher: Watcher): Effect.Effect<Step
   })
 
 /** The frames from now on. Its scope registers the watcher, and takes it away again. */
-export const watch = (owner: Owner, life: Life): Stream.Stream<WatchFrame, Unavailable> =>
+export const watch = (
+  owner: Owner,
+  life: Life,
+): Stream.Stream<WatchFrame, Unavailable | StorageUnavailable> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const watcher = yield* Effect.acquireRelease(
@@ -54,7 +62,9 @@ export const watch = (owner: Owner, life: Life): Stream.Stream<WatchFrame, Unava
       const faulted =
         life.version < faultsSince
           ? []
-          : faultedThreads(owner.host.storage.sql, owner.limits.pageThreads)
+          : yield* reading("watch", () =>
+              faultedThreads(owner.host.storage.sql, owner.limits.pageThreads),
+            )
       watcher.changed(new Set(faulted))
       const opened: WatchFrame = {
         _tag: "Opened",

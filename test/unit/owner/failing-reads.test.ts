@@ -1,5 +1,5 @@
 /** What readers of an owner are told while its storage fails. */
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { describe, expect, it } from "vitest"
 import { ThreadId } from "../../../contracts/Identifiers.ts"
 import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
@@ -13,6 +13,8 @@ const reads: Record<string, (client: Client) => Effect.Effect<unknown, unknown>>
   recoveryStatus: (client) => client.recoveryStatus(at),
   maintenanceStatus: (client) => client.maintenanceStatus({ ownerId }),
   obligations: (client) => client.obligations({ ownerId }),
+  wake: (client) => client.wake(at),
+  watch: (client) => Stream.runDrain(client.watch({ ownerId })),
   listThreads: (client) => client.listThreads({ ownerId }),
 }
 
@@ -40,7 +42,8 @@ describe.each(Object.entries(reads))("%s while the owner's storage fails", (oper
   it("is StorageUnavailable, which callers repeat, and no defect", async () => {
     const world = makeOwnerWorld()
     await Effect.runPromise(world.submit("a"))
-    world.storage.sql.run("DROP TABLE lanes")
+    await world.quiet()
+    if (operation !== "wake") world.storage.sql.run("DROP TABLE lanes")
     world.storage.sql.run("DROP TABLE recovery_faults")
     const error = await Effect.runPromise(Effect.flip(read(world.client)))
     expect(error).toMatchObject({ _tag: "StorageUnavailable", operation })
