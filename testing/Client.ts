@@ -194,6 +194,31 @@ export const resolveAll = ({ rpcs }: Client, address: Address, doing: Doing) =>
     }
   })
 
+/** A client calls what only an owner may call. */
+const intrude = ({ rpcs }: Client, address: Address, doing: Doing): Effect.Effect<void> => {
+  const now = doing.queue.now()
+  const turn = { yieldAt: now + 1, maxHeads: 1, sliceMillis: 1, attentionMillis: 1, suspect: false }
+  const calls: Record<string, Effect.Effect<unknown, { readonly _tag: string }>> = {
+    recover: rpcs.thread.recover({ ...address, now }),
+    processHead: rpcs.thread.processHead({ ...address, now, ...turn }),
+    report: rpcs.owner.report({ ...address, report: {} as never }),
+  }
+  return Effect.forEach(
+    Object.entries(calls),
+    ([name, call]) =>
+      Effect.match(call, {
+        onSuccess: () => doing.violate("I17", `a client may call ${name}`),
+        onFailure: ({ _tag }) => {
+          if (!refusals.has(_tag)) doing.violate("I17", `${name} told a client ${_tag}`)
+        },
+      }),
+    { discard: true },
+  )
+}
+
+/** What a call that is not allowed may come to, besides never arriving. */
+const refusals = new Set(["OperationDenied", "InvalidInput", "Unavailable"])
+
 const said = { author: "operator", reason: "because" }
 
 /** What an operation does. It never fails: who operates looks again. */
@@ -250,6 +275,8 @@ export const perform = (
           return quietly(
             owner.reconcile({ ownerId: address.ownerId, threadIds: [address.threadId] }),
           )
+        case "Intrude":
+          return intrude(client, address, doing)
         case "Resolve":
           return quietly(resolveAll(client, address, doing))
         case "Read":

@@ -29,7 +29,15 @@ export type Operation = { readonly at: number; readonly client: number } & (
       readonly key: string
     }
   | {
-      readonly _tag: "Pause" | "Resume" | "Wake" | "Reconcile" | "Resolve" | "Read" | "Observe"
+      readonly _tag:
+        | "Pause"
+        | "Resume"
+        | "Wake"
+        | "Reconcile"
+        | "Resolve"
+        | "Read"
+        | "Observe"
+        | "Intrude"
       readonly thread: number
     }
   | { readonly _tag: "Forget"; readonly thread: number; readonly abort: boolean }
@@ -181,6 +189,7 @@ const operators = (
       [3, "Resolve"],
       [2, "Read"],
       [1, "Observe"],
+      [1, "Intrude"],
       [0.5, "Forget"],
       [1, "Maintenance"],
       [0.5, "Cron"],

@@ -32,6 +32,7 @@ export interface Outcome {
   readonly covered: Covered
   readonly steps: number
   readonly submissions: number
+  readonly alarms: number
   readonly lines: ReadonlyArray<string>
 }
 
@@ -157,6 +158,7 @@ const run = (plan: Plan, options: RunOptions): Outcome => {
       covered: made.coverage.covered,
       steps: made.queue.steps(),
       submissions: made.told.intents.size,
+      alarms: made.platform.alarms(),
       lines: made.queue.trace.lines(),
     }
   })
