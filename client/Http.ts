@@ -13,6 +13,7 @@
 import { Effect } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { identityOfBearer, secretName } from "./Auth.ts"
 import { makeEdge } from "./Edge.ts"
 import type { Verified } from "./Identity.ts"
@@ -150,7 +151,8 @@ export const makeHttpHandler =
       }
     } catch (error) {
       const reference = crypto.randomUUID()
-      Effect.runFork(Effect.logError(`Defect ${reference} in the HTTP edge`, error))
+      const what = describeThrown(error)
+      Effect.runFork(Effect.logError(`Defect ${reference} in the HTTP edge: ${what}`))
       return answer(500, { _tag: "InternalDefect", reference }) // H1
     }
   }

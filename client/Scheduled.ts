@@ -16,6 +16,7 @@ import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { type OwnerLook, RegistryRpc } from "../contracts/RegistryRpc.ts"
+import { describeThrown } from "../contracts/Thrown.ts"
 import { makeWireClient } from "../contracts/transport/WireClient.ts"
 import type { EdgeTargets } from "./Edge.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
@@ -63,9 +64,10 @@ const look = (clients: Clients, ownerId: OwnerId, limits: Limits) =>
     const asked = Effect.timeout(clients.owners.look({ ownerId }), limits.lookMillis)
     const answer = yield* Effect.result(asked)
     if (Result.isSuccess(answer)) return { ownerId, owed: answer.success.owes }
-    yield* Effect.annotateLogs(Effect.logWarning("an owner did not answer", answer.failure), {
-      ownerId,
-    })
+    yield* Effect.annotateLogs(
+      Effect.logWarning(`an owner did not answer: ${describeThrown(answer.failure)}`),
+      { ownerId },
+    )
     return undefined
   })
 
@@ -128,7 +130,9 @@ const served = (options: ScheduledOptions, env: unknown): Effect.Effect<void, un
         )
   return run.pipe(
     Effect.scoped,
-    Effect.tapError((error) => Effect.logError("the owner registry cannot be reached", error)),
+    Effect.tapError((error) =>
+      Effect.logError(`the owner registry cannot be reached: ${describeThrown(error)}`),
+    ),
     Effect.ensuring(Effect.sync(targets.close)),
   )
 }
