@@ -10,6 +10,7 @@ import { nothingIsArmed } from "./Quiet.ts"
 import { readsWriteNothing } from "./Reads.ts"
 import { recordsHold } from "./Records.ts"
 import { promisesAreKept, receiptsSurvive } from "./Settlements.ts"
+import { workIsBounded } from "./Work.ts"
 import type { Violate } from "./Violate.ts"
 
 export const judge = {
@@ -19,6 +20,7 @@ export const judge = {
   atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     promisesAreKept(world, violate) // J2
     recordsHold(world, violate) // J2
+    workIsBounded(world, violate)
     receiptsSurvive(world, doing, violate, settle)
     if (world.plan.seed % 3 === 0) readsWriteNothing(world, doing, violate, settle)
   },
