@@ -99,6 +99,10 @@ const isAtRest = (report: LaneReport | undefined): boolean =>
   report.outboxAt === undefined &&
   report.upkeepAt === undefined
 
+/** Whether the thread has stored the fence that the visit carried: one that cannot be read stores none. */
+const isFencedAs = ({ generation }: Picked, { fence }: LaneReport): boolean =>
+  generation === undefined || (fence !== undefined && fence >= generation)
+
 const commitVisit = (
   block: Block,
   pass: RunningPass,
@@ -241,7 +245,10 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
           now,
           ...(pick.generation === undefined ? {} : { fence: pick.generation }),
         }),
-        (block, answer) => commitVisit(block, pass, pick, answer),
+        (block, answer) =>
+          isFencedAs(pick, answer.report)
+            ? commitVisit(block, pass, pick, answer)
+            : commitUnseen(owner, block, pick, { _tag: "ThreadUnreadable" }), // G1
       )
     case "recover":
       return ending(

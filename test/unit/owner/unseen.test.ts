@@ -152,3 +152,33 @@ describe("a thread that answers no visit", () => {
     expect(fault?.firstFailedAt).toBeLessThan(fault?.lastFailedAt ?? 0)
   })
 })
+
+describe("a thread that answers a fenced visit without storing its fence", () => {
+  it("stays enrolled, is a fault like one that answers none, and heals", async () => {
+    const forgets = { now: true }
+    const world = makeOwnerWorld({
+      limits: { deployNoiseMillis: 10, faultRetryMillis: 2, faultRetryMaxMillis: 2 },
+      hooks: {
+        reply: (message, exit) => {
+          const isVisit = message._tag === "Request" && message.tag === "inspect"
+          if (isVisit && forgets.now && exit._tag === "Success")
+            delete (exit.value as { report: { fence?: string } }).report.fence
+          return "deliver"
+        },
+      },
+    })
+    world.thread("silent").turn = "fail"
+    await go(world.submit("silent"))
+    await go(world.client.reconcile({ ownerId, threadIds: [silent] }))
+    await world.alarmsUntil("it has a fault", () => isFaulted(world))
+    expect(await faultOf(world)).toMatchObject({
+      failure: { operation: "inspect", tag: "ThreadUnreadable", phase: "history" },
+    })
+    expect(world.lane("silent")?.["enrolled"]).not.toBeNull()
+    forgets.now = false
+    world.thread("silent").turn = "settle"
+    await world.alarmsUntil("it is healed", () => world.thread("silent").settled.length === 1)
+    expect(await faultOf(world)).toBeUndefined()
+    expect(world.lane("silent")?.["enrolled"]).toBeNull()
+  })
+})
