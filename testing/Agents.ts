@@ -19,6 +19,8 @@ export class Reach extends Context.Service<
     readonly outside: Outside
     readonly incarnation: Incarnation
     readonly reconciles: () => Reconciling
+    /** The object dies, here and now; not any more once the world has healed. */
+    readonly kill: (submissionId: string) => boolean
   }
 >()("heddle/testing/Reach") {}
 
@@ -91,7 +93,9 @@ const started = (run: Running, name: string, kind: BodyIdentity["kind"]) =>
 
 const step = (run: Running, op: StepOp) => {
   const body = Effect.flatMap(started(run, op.name, "step"), (reach) =>
-    reach.outside.work(reach.body, op.behaviour),
+    op.behaviour.ends === "kills" && reach.kill(run.info.submissionId)
+      ? Effect.never
+      : reach.outside.work(reach.body, op.behaviour),
   )
   const retry = op.retries === 0 ? {} : { retry: { times: op.retries, delay: op.retryMillis } }
   return run.step(op.name, Schema.Number, body, { timeout: op.timeoutMillis, ...retry })

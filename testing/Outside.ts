@@ -148,6 +148,7 @@ export const makeOutside = (options: OutsideOptions): Outside => {
         case "dies":
           return Effect.die(new Error("the body has a mistake"))
         case "hangs":
+        case "kills":
           return Effect.never
       }
     })

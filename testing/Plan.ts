@@ -5,7 +5,7 @@ import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { FaultKind, FaultRates } from "./Faults.ts"
 import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
-import { drawScript, type Script, type Taste } from "./Script.ts"
+import { deadlyScript, drawScript, type Script, type Taste } from "./Script.ts"
 
 export interface Address {
   readonly ownerId: OwnerId
@@ -145,6 +145,7 @@ interface Drawing {
 const submissions = ({ plan, random, spreadMillis }: Drawing): ReadonlyArray<Operation> => {
   const taste = tasteOf(random)
   const count = random.between(4, 36)
+  const deadly = random.chance(0.1) ? random.below(count) : -1
   return Array.from({ length: count }, (_, index): Operation => ({
     _tag: "Submit",
     at: random.below(spreadMillis),
@@ -156,7 +157,7 @@ const submissions = ({ plan, random, spreadMillis }: Drawing): ReadonlyArray<Ope
       [4, "second"],
       [1, "newer"],
     ]),
-    script: drawScript(random, taste),
+    script: index === deadly ? deadlyScript : drawScript(random, taste),
     afterMillis: random.chance(0.05) ? random.below(60_000) : undefined,
     waits: random.chance(0.4),
   }))

@@ -11,7 +11,8 @@ const Behaviour = Schema.Struct({
   takesMillis: Schema.Number,
   /** How often it fails before it does what `ends` says, counted over all its executions. */
   failures: Schema.Number,
-  ends: Schema.Literals(["well", "refused", "breaks", "dies", "hangs"]),
+  /** `kills`: it takes its object with it, in the turn it starts in, until the world has healed. */
+  ends: Schema.Literals(["well", "refused", "breaks", "dies", "hangs", "kills"]),
 })
 export type Behaviour = typeof Behaviour.Type
 
@@ -128,6 +129,21 @@ const one = (random: Random, taste: Taste, name: string): OneOp =>
       () => ({ _tag: "Work", millis: takes(random, taste), uninterruptible: random.chance(0.3) }),
     ],
   ])()
+
+/** A script that does nothing but kill its object. */
+export const deadlyScript: Script = {
+  ops: [
+    {
+      _tag: "Step",
+      name: "kills",
+      behaviour: { takesMillis: 0, failures: 0, ends: "kills" },
+      retries: 0,
+      retryMillis: 10,
+      timeoutMillis: 5_000,
+    },
+  ],
+  ends: "well",
+}
 
 /** Draws a script. */
 export const drawScript = (random: Random, taste: Taste): Script => {

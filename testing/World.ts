@@ -72,6 +72,8 @@ export interface World {
   readonly cron: Doing["cron"]
   /** The deployments that new incarnations may run. */
   versions: ReadonlyArray<string>
+  /** How often each submission has killed its object. */
+  readonly killed: Map<string, number>
   /** Owners that were lost, and not rebuilt yet. */
   readonly lost: Set<string>
 }
@@ -183,6 +185,12 @@ const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) =
           outside: world.outside,
           incarnation,
           reconciles: () => reconciling(world),
+          kill: (submissionId) => {
+            if (world.faults.isHealed()) return false
+            world.killed.set(submissionId, (world.killed.get(submissionId) ?? 0) + 1)
+            world.platform.crash(object)
+            return true
+          },
         }) as never,
         owner: (ownerId: OwnerId) => reach.owner(ownerId),
       })
@@ -278,6 +286,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     told: makeTold(),
     coverage,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
+    killed: new Map<string, number>(),
     lost: new Set<string>(),
     clients: [],
     cron: () => Effect.void,

@@ -6,12 +6,12 @@
  * Judged by what started and left, not by the journal.
  *
  * - B1 An instance that was replaced starts what it was about to start: at its next use of the storage, which
- *   every operation begins with, it learns of it.
+ *   every operation begins with, it learns of it. A step that is tried again in memory uses none.
  */
 import type { OrdinaryCall, Started } from "../Outside.ts"
 import type { Violate } from "./Violate.ts"
 
-/** The longest that a step waits in memory for its next try, and a little. */
+/** More than the steps of one operation take. */
 const aboutToMillis = 1_500
 
 interface Row {
@@ -25,7 +25,8 @@ export const mayStart = (started: Started, violate: Violate): void => {
   const { object } = incarnation
   const told = `${kind} ${name} of attempt ${attempt} of ${submissionId}`
   if (incarnation.replacedAt !== undefined) {
-    if (at - incarnation.replacedAt > aboutToMillis && incarnation.runner.stalledUntil === 0)
+    const late = at - incarnation.replacedAt > aboutToMillis
+    if (kind !== "step" && late && incarnation.runner.stalledUntil === 0)
       violate("I3", `${told} starts in an instance that was replaced`) // B1
     return
   }

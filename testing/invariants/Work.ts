@@ -3,6 +3,8 @@
  *
  * - B1 An alarm rings by the platform's clock. An object whose clock is behind sets it again for the same
  *   time, until its own clock is there: so many deliveries more for each deadline.
+ * - B2 A submission that kills its object rests longer each time; somebody's `retry`, and another deployment,
+ *   start its counts anew.
  */
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
@@ -11,8 +13,22 @@ import type { Violate } from "./Violate.ts"
 const perDemand = 12
 const deliveryMillis = 8
 
-export const workIsBounded = ({ faults, plan, platform }: World, violate: Violate): void => {
-  const demands = 10 + plan.operations.length + faults.happened().length
+/** Within the longest drawn part: 1 s, doubling to five minutes. // B2 */
+const killsMost = 13
+
+const killsAreBounded = ({ killed, plan }: World, violate: Violate): void => {
+  const again = plan.operations.filter(({ _tag }) => _tag === "Retry").length
+  const deploys = plan.faults.some(({ kind }) => kind === "deployment")
+  const most = deploys ? 60 : killsMost + again // B2
+  for (const [submissionId, times] of killed)
+    if (times > most) violate("I18", `${submissionId} has killed its object ${times} times`)
+}
+
+export const workIsBounded = (world: World, violate: Violate): void => {
+  killsAreBounded(world, violate)
+  const { faults, killed, plan, platform } = world
+  const kills = [...killed.values()].reduce((sum, times) => sum + times, 0)
+  const demands = 10 + plan.operations.length + faults.happened().length + kills
   const early = 1 + (2 * plan.skewMillis) / deliveryMillis // B1
   const most = Math.ceil(perDemand * demands * early)
   if (platform.alarms() > most)
