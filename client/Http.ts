@@ -135,6 +135,10 @@ const rpc = async (
   })
 }
 
+/** A deployment that cannot work says so in words of ours, and what to change. */
+const isDeployment = (error: unknown): error is Error =>
+  error instanceof Error && error.name === "DeploymentError"
+
 /** The `fetch` handler of a deployment. Never rejects. */
 export const makeHttpHandler =
   (options: HttpOptions): HttpHandler =>
@@ -151,7 +155,7 @@ export const makeHttpHandler =
       }
     } catch (error) {
       const reference = crypto.randomUUID()
-      const what = describeThrown(error)
+      const what = isDeployment(error) ? error.message : describeThrown(error)
       Effect.runFork(Effect.logError(`Defect ${reference} in the HTTP edge: ${what}`))
       return answer(500, { _tag: "InternalDefect", reference }) // H1
     }
