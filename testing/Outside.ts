@@ -91,6 +91,9 @@ export interface OutsideOptions {
   readonly onDiffers: (submissionId: string, name: string, values: string) => void
 }
 
+/** An object's clock, by which it knows how long a promise lasts, may be so much behind. */
+const slackMillis = 1_500
+
 /** A call as it goes once the world has healed. */
 const healthy = (op: CallOp): CallOp => ({
   ...op,
@@ -162,7 +165,7 @@ export const makeOutside = (options: OutsideOptions): Outside => {
     const call = callOf(body.submissionId, body.name)
     const isRefused = behaviour.ends === "refused"
     let result: number | undefined
-    const by = queue.now() + promiseMillis[tool] - 500
+    const by = queue.now() + promiseMillis[tool] - slackMillis
     return Effect.andThen(
       Effect.callback<void>((resume) => {
         leaveObject(incarnation, () => {

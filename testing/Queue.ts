@@ -6,7 +6,8 @@
  *
  * - Q1 What a dead runner still had waiting never runs.
  * - Q2 A macrotask of a runner comes after the fiber tasks that were waiting before it.
- * - Q3 A runner's clock stands still while it computes: it moves with what reaches the runner from outside.
+ * - Q3 A runner's clock stands still while it computes: it moves with what reaches the runner from outside, and
+ *   is never behind by more than a second more than its skew.
  * - Q4 After every task all microtasks are drained, before anything else is chosen.
  */
 import { drainMicrotasks } from "./Microtasks.ts"
@@ -127,6 +128,8 @@ const makeHeap = () => {
   }
 }
 
+const staleMillis = 1_000
+
 const isOver = (event: Event): boolean =>
   event.cancelled || (event.runner !== undefined && !event.runner.alive) // Q1
 
@@ -201,6 +204,7 @@ export const makeQueue = ({ pace, random, startsAt, trace: makeTrace }: QueueOpt
   const runTask = (): void => {
     const index = ready.length === 1 ? 0 : random.below(ready.length)
     const runner = ready[index] as Runner
+    if (now + runner.skewMillis - runner.clock > staleMillis) runner.clock = now + runner.skewMillis // Q3
     const oneMacrotask = runner.tasks.length === 0
     for (;;) {
       const run = oneMacrotask ? runner.macrotasks.shift() : taken(runner.tasks) // Q2

@@ -33,7 +33,8 @@ const sameAnswers = (intent: Intent, violate: Violate): void => {
       violate("I1", `${intent.key} was told two settlements: ${settled}, ${other}`) // T1
 }
 
-const settledOnce = (thread: SimulatedObject, intent: Intent, violate: Violate): void => {
+const settledOnce = (world: World, intent: Intent, violate: Violate): void => {
+  const thread = threadOf(world, intent)
   const [receipt] = intent.receipts
   if (receipt === undefined) return
   const [row] = thread.state.read<{ state: string; outcome: string | null }>(
@@ -48,7 +49,8 @@ const settledOnce = (thread: SimulatedObject, intent: Intent, violate: Violate):
       violate("I1", `${intent.key} was told ${outcome}, and settled ${row.outcome}`)
   if (row.outcome !== "aborted" && intent.abortAccepted)
     violate("I1", `${intent.key} settled ${row.outcome}, and its abort had been accepted`)
-  if (row.outcome === "aborted" && !intent.abortAsked && intent.settlements.length > 0)
+  const asked = intent.abortAsked || world.told.forgotten.has(intent.operation.thread)
+  if (row.outcome === "aborted" && !asked)
     violate("I1", `${intent.key} settled aborted, and nobody asked for it`)
 }
 
@@ -59,7 +61,8 @@ export const promisesAreKept = (world: World, violate: Violate): void => {
     sameAnswers(intent, violate)
     const thread = threadOf(world, intent)
     if (isForgotten(thread)) {
-      if (world.told.forgotten.size === 0) violate("I2", `${thread.name} was forgotten unasked`) // T2
+      if (!world.told.forgotten.has(intent.operation.thread))
+        violate("I2", `${thread.name} was forgotten unasked`) // T2
       continue
     }
     const [receipt] = intent.receipts
@@ -68,7 +71,7 @@ export const promisesAreKept = (world: World, violate: Violate): void => {
       if (other !== undefined) violate("I1", `${other} and ${intent.key} share a submission`)
       ids.set(receipt.submissionId, intent.key)
     }
-    settledOnce(thread, intent, violate)
+    settledOnce(world, intent, violate)
   }
 }
 
