@@ -34,6 +34,8 @@ export interface NetworkOptions {
   readonly faults: Faults
   /** The usual latency of this run, at most. */
   readonly latencyMillis: number
+  /** One message in ten takes any time below this. */
+  readonly strayMillis: number
   /** Told of each request that lands, and of each answer as its server gave it. */
   readonly onLand: (name: string, message: WireMessage) => void
   readonly onAnswer: (name: string, message: WireMessage, exit: WireExit) => void
@@ -71,7 +73,7 @@ export const makeNetwork = (options: NetworkOptions): Network => {
   const { faults, onAnswer, onLand, queue } = options
   const { random } = queue
   const latency = (): number =>
-    random.chance(0.9) ? random.below(options.latencyMillis + 1) : random.below(40)
+    random.chance(0.9) ? random.below(options.latencyMillis + 1) : random.below(options.strayMillis)
 
   /** Reaches who waits, if it lives. // N2 */
   const reach = ({ from }: Route, label: string, delay: number, run: () => void): void =>

@@ -47,6 +47,8 @@ export interface PlatformOptions {
   readonly version: () => string
   /** Whether incarnations are made to yield at random. */
   readonly mayYield: boolean
+  /** Every alarm rings late, by any time below this. */
+  readonly alarmLagMillis: number
   readonly code: (incarnation: Incarnation) => Code
   readonly onBatch: (object: SimulatedObject) => void
   /** Told when an alarm's handler has ended well, and what it did is durable. */
@@ -66,7 +68,9 @@ export const makePlatform = (options: PlatformOptions): Platform => {
   const plan = (object: SimulatedObject, at: number): void => {
     const { alarm } = object
     if (alarm.timer !== undefined) alarm.timer.cancelled = true // P2
-    const late = faults.strike("alarm late") ? random.between(1_000, 90_000) : random.below(10)
+    const late = faults.strike("alarm late")
+      ? random.between(1_000, 90_000)
+      : random.below(options.alarmLagMillis)
     alarm.timer = queue.at(
       Math.max(at, queue.now()) + late,
       undefined,

@@ -5,18 +5,13 @@
  *
  * - W1 Everything random comes from the plan's seed, and everything that happens is in the trace.
  */
-import { type Context, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { runScheduled } from "../client/Scheduled.ts"
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import { makeLimits } from "../contracts/Limits.ts"
-import { registryName } from "../contracts/RegistryRpc.ts"
-import { stubTarget } from "../contracts/transport/StubTarget.ts"
-import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
-import type { ObjectHost } from "../platform/ObjectHost.ts"
-import { makeUuidGenerator } from "../platform/Uuid.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../thread-actors/ThreadRuntime.ts"
 import { deployments, Reach, type Reconciling } from "./Agents.ts"
@@ -31,6 +26,7 @@ import { makePlatform, type Platform } from "./Platform.ts"
 import { makeQueue, type Queue } from "./Queue.ts"
 import { makeRandom } from "./Random.ts"
 import { type LogLine, runnerContext } from "./RunnerContext.ts"
+import { built, hostOf, reaching } from "./Surroundings.ts"
 import { makeTold, type Told } from "./Told.ts"
 import { makeTrace } from "./Trace.ts"
 
@@ -78,29 +74,6 @@ export interface World {
   readonly lost: Set<string>
 }
 
-const bytes = (queue: Queue) => (length: number) => {
-  const drawn = new Uint8Array(length)
-  for (let index = 0; index < length; index++) drawn[index] = queue.random.below(256)
-  return drawn
-}
-
-/** How something in the world reaches objects. */
-const reaching = (network: Network, platform: Platform) => (from: Sender) => ({
-  owner: (ownerId: string): WireTarget => {
-    const land = platform.land("owner", ownerId)
-    return stubTarget(() => network.target(from, ownerId, land))
-  },
-  thread: (ownerId: string, threadId: string): WireTarget => {
-    const name = `${ownerId}/${threadId}`
-    const land = platform.land("thread", name)
-    return stubTarget(() => network.target(from, name, land))
-  },
-  registry: (): WireTarget => {
-    const land = platform.land("registry", registryName)
-    return stubTarget(() => network.target(from, registryName, land))
-  },
-})
-
 const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
   reach: (point) =>
     Effect.suspend(() => {
@@ -118,32 +91,6 @@ const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
     }),
 })
 
-const hostOf = (
-  world: World,
-  incarnation: Incarnation,
-  context: Context.Context<never>,
-): ObjectHost => {
-  const { queue } = world
-  const { object, runner } = incarnation
-  const now = () => runner.clock
-  return {
-    name: object.name,
-    storage: object.state.viewOf(incarnation),
-    now,
-    random: queue.random.next,
-    uuid: makeUuidGenerator({ now, randomBytes: bytes(queue) }),
-    waitUntil: (promise) => {
-      incarnation.kept += 1
-      const ended = () => {
-        incarnation.kept -= 1
-      }
-      promise.then(ended, ended)
-    },
-    macrotask: (task) => queue.macrotask(runner, task),
-    context,
-  }
-}
-
 const reconciling = ({ faults, queue }: World): Reconciling =>
   faults.isHealed()
     ? "looks"
@@ -154,16 +101,10 @@ const reconciling = ({ faults, queue }: World): Reconciling =>
         [1, "is uncertain"],
       ] as const)
 
-/** Has an object build its server now, before its fibers may be made to yield. */
-const built = <A extends WireTarget>(code: A): A => {
-  void code.call({ _tag: "Interrupt", requestId: "nobody" as never })
-  return code
-}
-
 const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) => void): Code => {
   const { object, runner, version } = incarnation
   const context = runnerContext(world.queue, runner, onLog)
-  const host = hostOf(world, incarnation, context)
+  const host = hostOf(world.queue, incarnation, context)
   const sender: Sender = { runner, leave: (send) => leaveObject(incarnation, send) }
   const reach = reaching(world.network, world.platform)(sender)
   const shared = {
@@ -247,6 +188,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     queue,
     faults,
     latencyMillis: plan.latencyMillis,
+    strayMillis: 40,
     onLand: (_name, message) => coverage.land(message),
     onAnswer: (name, message, exit) => {
       const mistake = coverage.answer(message, exit)
@@ -263,6 +205,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
       faults.strike("flush slow") ? random.between(50, 4_000) : random.below(plan.flushMillis + 1),
     version: () => random.pick(world.versions),
     mayYield: plan.pace.yields > 0,
+    alarmLagMillis: 10,
     code: (incarnation) => codeOf(world, incarnation, (line) => watching.onLog(line)),
     onBatch: (object) => watching.onBatch(object),
     onAlarmEnd: (object) => watching.onAlarmEnd(object),
