@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["test/unit/**/*.test.ts"],
+          include: ["test/unit/**/*.test.ts", "examples/**/*.test.ts"],
           environment: "node",
           // Both projects share the machine; a test waits for conditions, so this is a last bound.
           testTimeout: 20_000,

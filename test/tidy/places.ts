@@ -18,6 +18,7 @@ export const membranes: ReadonlyArray<string> = [
   "client/Scheduled.ts",
   "owner-object/OwnerRuntime.ts",
   "owner-object/RegistryRuntime.ts",
+  "testing/Caller.ts",
   "testing/Client.ts",
   "thread-actors/ThreadRuntime.ts",
 ]

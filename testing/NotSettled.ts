@@ -1,0 +1,27 @@
+/** What a test is told when it waits for a settlement that cannot come by itself. */
+import { Data } from "effect"
+import type { RecoveryExplanation } from "../contracts/Explain.ts"
+import type { Receipt } from "../contracts/Submission.ts"
+
+/**
+ * The submission has not settled, and nothing that is due will settle it. Remedy: do what `explained` says
+ * (`resolve` an unknown outcome, `resume` a paused thread), then wait again.
+ */
+export class NotSettled extends Data.TaggedError("NotSettled")<{
+  readonly message: string
+  readonly explained: ReadonlyArray<RecoveryExplanation>
+}> {}
+
+const realTime =
+  "nothing is due. Code that waits for real timers or real I/O is not moved by the test clock"
+
+export const notSettled = (
+  { submissionId, threadId }: Pick<Receipt, "submissionId" | "threadId">,
+  explained: ReadonlyArray<RecoveryExplanation>,
+): NotSettled => {
+  const waits = explained.flatMap((one) => [...one.waits, ...one.heldBy])
+  const state = explained[0]?.state ?? "not open"
+  const why = waits.length === 0 ? realTime : waits.map(({ message }) => message).join("; ")
+  const message = `Submission ${submissionId} of thread ${threadId} is ${state}: ${why}`
+  return new NotSettled({ message, explained })
+}

@@ -1,0 +1,196 @@
+/** What a test says to its deployment: the product's own operations, each run to its answer. */
+import { Effect, Schema } from "effect"
+import { HeddleClient } from "../client/HeddleClient.ts"
+import type { AbortReply } from "../contracts/Abort.ts"
+import { NotAwaiting } from "../contracts/Errors.ts"
+import type { RecoveryExplanation } from "../contracts/Explain.ts"
+import { IdempotencyKey, OwnerId, type ThreadId } from "../contracts/Identifiers.ts"
+import type { JournalRecord } from "../contracts/JournalRecord.ts"
+import type { Obligation } from "../contracts/Obligation.ts"
+import type { PauseReply } from "../contracts/Pause.ts"
+import type { Resolution, ResolveUnknownReply } from "../contracts/ResolveUnknown.ts"
+import type { RetryReply } from "../contracts/Retry.ts"
+import type { Settlement } from "../contracts/Settlement.ts"
+import type { Receipt } from "../contracts/Submission.ts"
+import type { Agent } from "../thread-actors/Agent.ts"
+import { notSettled } from "./NotSettled.ts"
+import { horizonMillis, Restless } from "./TestClock.ts"
+import { addressOf, type Place, type TestKit } from "./TestKit.ts"
+
+/** An input as its agent's handler gets it. */
+export interface TestSubmission<In, Out, Err, State> {
+  readonly agent: Agent<In, Out, Err, State>
+  readonly input: NoInfer<In>
+  readonly threadId: string
+  readonly ownerId?: string
+  /** Default: another one each time. */
+  readonly idempotencyKey?: string
+  readonly notBefore?: number
+}
+
+/** Who commands, and why; the test says so where nothing is given. */
+export interface Commanding {
+  readonly author?: string
+  readonly reason?: string
+}
+
+/** Calls fail with the typed errors of the contracts, which their promises reject with. */
+export interface TestCalls {
+  readonly submit: <In, Out, Err, State>(
+    submission: TestSubmission<In, Out, Err, State>,
+  ) => Promise<Receipt>
+  /** Moves time until this submission has settled. Rejects with `NotSettled` if that needs somebody. */
+  readonly settled: (receipt: Receipt) => Promise<Settlement>
+  /** All records of a thread, oldest first. */
+  readonly history: (place: Place) => Promise<ReadonlyArray<JournalRecord>>
+  readonly explain: (place: Place) => Promise<ReadonlyArray<RecoveryExplanation>>
+  /** All that an owner owes, whatever its age. */
+  readonly obligations: (ownerId?: string) => Promise<ReadonlyArray<Obligation>>
+  /** Says what happened to an ordinary call of unknown outcome; `name` it where there are several. */
+  readonly resolve: (
+    receipt: Receipt,
+    resolution: Resolution,
+    about?: Commanding & { readonly name?: string },
+  ) => Promise<ResolveUnknownReply>
+  readonly pause: (place: Place, words?: Commanding) => Promise<PauseReply>
+  readonly resume: (place: Place, words?: Commanding) => Promise<PauseReply>
+  readonly retry: (receipt: Receipt, words?: Commanding) => Promise<RetryReply>
+  readonly abort: (receipt: Receipt, words?: Commanding) => Promise<AbortReply>
+  /** Runs what the calls above do not have, with the client that deployments have. */
+  readonly run: <A, E>(effect: Effect.Effect<A, E, HeddleClient>) => Promise<A>
+}
+
+const wordsOf = ({ author = "test", reason = "the test says so" }: Commanding = {}) => ({
+  author,
+  reason,
+})
+
+const commandOf = (receipt: Receipt, words?: Commanding) => ({
+  ownerId: receipt.ownerId,
+  threadId: receipt.threadId,
+  submissionId: receipt.submissionId,
+  ...wordsOf(words),
+})
+
+const withClient = <A, E>(
+  use: (client: HeddleClient["Service"]) => Effect.Effect<A, E>,
+): Effect.Effect<A, E, HeddleClient> => Effect.flatMap(HeddleClient, use)
+
+const submit = <In, Out, Err, State>(
+  kit: TestKit,
+  submission: TestSubmission<In, Out, Err, State>,
+) => {
+  const { agent, idempotencyKey, input, notBefore } = submission
+  kit.keys += 1
+  return withClient((client) =>
+    Effect.flatMap(Schema.encodeEffect(agent.input)(input), (encoded) =>
+      client.submit({
+        ...addressOf(kit, submission),
+        agent: agent.name,
+        input: encoded,
+        idempotencyKey: IdempotencyKey.make(idempotencyKey ?? `test-${kit.keys}`),
+        ...(notBefore === undefined ? {} : { notBefore }),
+      }),
+    ),
+  )
+}
+
+/** How often a submission is looked at before it is told that it does not come to an end. */
+const turnsMax = 20_000
+
+const settled = ({ caller, clock, objects }: TestKit, receipt: Receipt): Settlement => {
+  const { ownerId, submissionId, threadId } = receipt
+  const until = objects.queue.now() + horizonMillis
+  for (let turn = 0; turn < turnsMax; turn++) {
+    clock.settle()
+    const asked = withClient(({ rpc }) => rpc.status({ ownerId, threadId, submissionId }))
+    const { settlement } = caller.run(asked)
+    if (settlement !== undefined) return settlement
+    if (clock.next(until)) continue
+    const explained = withClient(({ rpc }) => rpc.explain({ ownerId, threadId, submissionId }))
+    throw notSettled(receipt, caller.run(explained))
+  }
+  throw new Restless({ message: `Not settled after ${turnsMax} things that came due` })
+}
+
+const history = (kit: TestKit, place: Place) =>
+  withClient(({ rpc }) => {
+    const from = (after: number): Effect.Effect<ReadonlyArray<JournalRecord>, unknown> =>
+      Effect.flatMap(rpc.history({ ...addressOf(kit, place), after }), ({ next, records }) =>
+        next === undefined
+          ? Effect.succeed(records)
+          : Effect.map(from(next), (rest) => [...records, ...rest]),
+      )
+    return from(0)
+  })
+
+const obligations = (owner: string) =>
+  withClient(({ rpc }) => {
+    const ownerId = OwnerId.make(owner)
+    const from = (after?: ThreadId): Effect.Effect<ReadonlyArray<Obligation>, unknown> => {
+      const position = after === undefined ? {} : { after }
+      return Effect.flatMap(
+        rpc.obligations({ ownerId, agedAfterMillis: 0, ...position }),
+        ({ next, obligations: page }) =>
+          next === undefined
+            ? Effect.succeed(page)
+            : Effect.map(from(next), (rest) => [...page, ...rest]),
+      )
+    }
+    return from()
+  })
+
+const resolve = (
+  receipt: Receipt,
+  resolution: Resolution,
+  about: Commanding & { readonly name?: string } = {},
+) =>
+  withClient(({ rpc }) =>
+    Effect.gen(function* () {
+      const { ownerId, submissionId, threadId } = receipt
+      const explained = yield* rpc.explain({ ownerId, threadId, submissionId })
+      const unknown = explained
+        .flatMap(({ waits }) => waits)
+        .filter(({ blocker, name }) => blocker === "unknown" && name === (about.name ?? name))
+      const [call] = unknown
+      if (call?.recordId === undefined)
+        return yield* new NotAwaiting({ submissionId, name: about.name ?? "any call" })
+      if (unknown.length > 1)
+        throw new TypeError(`Name one of these: ${unknown.map(({ name }) => name).join(", ")}`)
+      const { recordId } = call
+      return yield* rpc.resolveUnknown({ ...commandOf(receipt, about), recordId, resolution })
+    }),
+  )
+
+const explain = (kit: TestKit, place: Place) =>
+  withClient(({ rpc }) => {
+    const submissionId = typeof place === "string" ? undefined : place.submissionId
+    return rpc.explain({
+      ...addressOf(kit, place),
+      ...(submissionId === undefined ? {} : { submissionId }),
+    })
+  })
+
+/** The calls of the client, each to its end. */
+export const testCalls = (kit: TestKit): TestCalls => {
+  const { inTest } = kit
+  const run: TestCalls["run"] = (effect) => inTest(() => kit.caller.run(effect))
+  const commanded = (place: Place, words?: Commanding) => ({
+    ...addressOf(kit, place),
+    ...wordsOf(words),
+  })
+  return {
+    run,
+    submit: (submission) => run(submit(kit, submission)),
+    settled: (receipt) => inTest(() => settled(kit, receipt)),
+    history: (place) => run(history(kit, place)),
+    explain: (place) => run(explain(kit, place)),
+    obligations: (ownerId = kit.ownerId) => run(obligations(ownerId)),
+    resolve: (receipt, resolution, about) => run(resolve(receipt, resolution, about)),
+    pause: (place, words) => run(withClient(({ rpc }) => rpc.pauseThread(commanded(place, words)))),
+    resume: (place, words) =>
+      run(withClient(({ rpc }) => rpc.resumeThread(commanded(place, words)))),
+    retry: (receipt, words) => run(withClient(({ rpc }) => rpc.retry(commandOf(receipt, words)))),
+    abort: (receipt, words) => run(withClient(({ rpc }) => rpc.abort(commandOf(receipt, words)))),
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A deployment of a test: its agents on the product's objects, in memory, with time and crashes in the test's
+ * hands.
+ *
+ * - D1 All that happens happens within the test's calls: nothing runs between them, and no real timer is set.
+ * - D2 The process is left alone; its time, chance and timers are replaced only if the test asks, and only
+ *   while one of these calls runs.
+ */
+import { Layer } from "effect"
+import { Principal } from "../contracts/Identifiers.ts"
+import { type Limits, makeLimits } from "../contracts/Limits.ts"
+import type { Requirements } from "../heddle.ts"
+import type { AgentLive, Agents } from "../thread-actors/Agent.ts"
+import { withAmbient } from "./Ambient.ts"
+import { makeCaller } from "./Caller.ts"
+import { inTask } from "./Microtasks.ts"
+import { makeRandom } from "./Random.ts"
+import type { LogLine } from "./RunnerContext.ts"
+import { type TestCalls, testCalls } from "./TestCalls.ts"
+import { makeTestClock } from "./TestClock.ts"
+import { type TestControls, testControls } from "./TestControls.ts"
+import type { TestKit } from "./TestKit.ts"
+import { makeTestObjects } from "./TestObjects.ts"
+
+interface Options<Registered> {
+  /** Every agent of the deployment, each name once. */
+  readonly agents: Registered
+  /** Overrides of the documented defaults. */
+  readonly limits?: Partial<Limits>
+  /** The owner of threads that are named without one. Default `owner`. */
+  readonly ownerId?: string
+  /** Another seed is another order of what may happen at the same time, and other chance. Default 1. */
+  readonly seed?: number
+  /** The test clock's time at first: epoch milliseconds. */
+  readonly startsAt?: number
+  /**
+   * Has code that knows no Effect see the test's time and chance, too: `Date.now`, `Math.random`, `performance`
+   * and `crypto` are replaced while a call of this deployment runs, and timers it starts are logged and never
+   * fire. Default false. // D2
+   */
+  readonly patchGlobals?: boolean
+}
+
+/** `services` must bring all that the handlers require. It is built anew for each life of a thread's object. */
+export type TestDeploymentOptions<Registered extends ReadonlyArray<AgentLive<unknown>>> =
+  Options<Registered> &
+    ([Requirements<Registered>] extends [never]
+      ? { readonly services?: Layer.Layer<never> }
+      : { readonly services: Layer.Layer<Requirements<Registered>> })
+
+/** A warning or an error that an object or an agent has logged. */
+export interface LogEntry {
+  readonly object: string
+  readonly level: string
+  readonly message: string
+}
+
+export interface TestDeployment extends TestCalls, TestControls {
+  /** The warnings and errors so far. */
+  readonly log: () => ReadonlyArray<LogEntry>
+}
+
+const register = (agents: ReadonlyArray<AgentLive<unknown>>): Agents => {
+  const byName = new Map(agents.map((live) => [live.agent.name, live as AgentLive<never>]))
+  if (byName.size < agents.length) throw new TypeError("Two agents have the same name")
+  return byName
+}
+
+const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
+  options: TestDeploymentOptions<Registered>,
+): TestDeployment => {
+  const {
+    ownerId = "owner",
+    patchGlobals = false,
+    seed = 1,
+    startsAt = 1_800_000_000_000,
+  } = options
+  const limits = makeLimits(options.limits)
+  const lines: Array<LogEntry> = []
+  const onLog = ({ level, message, runner }: LogLine): void => {
+    lines.push({ object: runner.name, level, message })
+  }
+  const services = options.services ?? Layer.empty
+  const agents = register(options.agents)
+  const objects = makeTestObjects({ agents, services, limits, seed, startsAt, onLog })
+  const clock = makeTestClock(objects.queue)
+  const caller = makeCaller({ objects, clock, limits, principal: Principal.make("test") })
+  const ambient = {
+    random: makeRandom(seed + 1),
+    now: objects.queue.now,
+    onLeak: (what: string) => {
+      lines.push({ object: "", level: "Warn", message: `${what} was called; it never fires` })
+    },
+  }
+  const inTest = <A>(work: () => A): Promise<A> =>
+    inTask(() => (patchGlobals ? withAmbient(ambient, work) : work())) // D1, D2
+  const kit: TestKit = { objects, clock, caller, ownerId, inTest, keys: 0 }
+  return { ...testControls(kit), ...testCalls(kit), log: () => [...lines] }
+}
+
+/** Makes a deployment for a test. Throws when two agents have the same name. */
+export const TestDeployment = { make }
