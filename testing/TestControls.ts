@@ -6,9 +6,9 @@ import { addressOf, type Place, type TestKit } from "./TestKit.ts"
 export interface TestControls {
   /** The test clock's time: epoch milliseconds. */
   readonly now: () => number
-  /** Runs all that can run now; time stands still. */
+  /** Runs all that is due at once. Time moves by the millisecond or two that alarms for it are ahead. */
   readonly settle: () => Promise<void>
-  /** Moves time on by this much, and runs all that comes due meanwhile. */
+  /** Moves time on by exactly this much, and runs all that comes due meanwhile. */
   readonly advance: (duration: Duration.Input) => Promise<void>
   /** Moves time to the next thing that is due, and runs it. False if nothing is. */
   readonly advanceToNext: () => Promise<boolean>

@@ -143,6 +143,26 @@ describe("the packed package", () => {
     expect(JSON.parse(printed)).toEqual([true, "018f0000-0000-7000-8000-000000000001"])
   })
 
+  it("gives its testing kit to Node, where the package root cannot be loaded", async () => {
+    await writeFile(
+      join(project, "kit.js"),
+      `import { Effect, Schema } from "effect"
+      import * as Agent from "heddle/agent"
+      import { TestDeployment } from "heddle/testing"
+      const agent = Agent.make("greet", { input: Schema.String, output: Schema.String })
+      const live = agent.handler((name, run) =>
+        run.step("greet", Schema.String, Effect.as(Effect.sleep("1 minute"), "hello " + name)),
+      )
+      const heddle = TestDeployment.make({ agents: [live] })
+      heddle.crashAt("step:before")
+      const receipt = await heddle.submit({ agent, input: "ada", threadId: "t" })
+      const { attempts, output } = await heddle.settled(receipt)
+      console.log(JSON.stringify([output, attempts]))`,
+    )
+    const printed = await run(process.execPath, ["kit.js"], project)
+    expect(JSON.parse(printed)).toEqual(["hello ada", 2])
+  })
+
   it("gives its contracts to a strict compiler, with types that refuse a wrong use", async () => {
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"]
     const compile = async (source: string) => {
