@@ -96,7 +96,7 @@ const submit = <In, Out, Err, State>(
 }
 
 /** How often a submission is looked at before it is told that it does not come to an end. */
-const turnsMax = 20_000
+const turnsMax = 5_000
 
 const settled = ({ caller, clock, objects }: TestKit, receipt: Receipt): Settlement => {
   const { ownerId, submissionId, threadId } = receipt

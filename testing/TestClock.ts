@@ -15,7 +15,7 @@ export class Restless extends Data.TaggedError("Restless")<{ readonly message: s
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly message: string }> {}
 
 /** How much may happen, and how far time may move, while a test waits for one thing. */
-const stepsMax = 400_000
+const stepsMax = 100_000
 export const horizonMillis = 30 * 24 * 3_600_000
 
 export interface TestClock {

@@ -63,6 +63,13 @@ const install = async (folder: string, archive: string, manifest: Manifest): Pro
   return project
 }
 
+/** Type-checks a file of the project; the errors are thrown. */
+const compile = async (source: string): Promise<string> => {
+  const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"]
+  await writeFile(join(project, "use.ts"), source)
+  return run(bin("tsc"), [...options, "--skipLibCheck", "use.ts"], project)
+}
+
 let folder = ""
 let project = ""
 let paths: ReadonlyArray<string> = []
@@ -164,11 +171,6 @@ describe("the packed package", () => {
   })
 
   it("gives its contracts to a strict compiler, with types that refuse a wrong use", async () => {
-    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"]
-    const compile = async (source: string) => {
-      await writeFile(join(project, "use.ts"), source)
-      return run(bin("tsc"), [...options, "--skipLibCheck", "use.ts"], project)
-    }
     const names = `import { makeLimits, OwnerId } from "heddle/contracts"`
     await compile(`${names}
       export const owner: OwnerId = OwnerId.make("shop")
@@ -177,5 +179,17 @@ describe("the packed package", () => {
     await expect(compile(`${names}; makeLimits({ nonsense: OwnerId.make("a") })`)).rejects.toThrow(
       "TS2353",
     )
+  }, 60_000)
+
+  it("gives its testing kit to a strict compiler, which knows each agent's input", async () => {
+    const submitting = (input: string) => `import { Effect, Schema } from "effect"
+      import * as Agent from "heddle/agent"
+      import { TestDeployment } from "heddle/testing"
+      const agent = Agent.make("greet", { input: Schema.String, output: Schema.String })
+      const live = agent.handler((name) => Effect.succeed(name))
+      const heddle = TestDeployment.make({ agents: [live] })
+      export const receipt = heddle.submit({ agent, input: ${input}, threadId: "t" })`
+    await compile(submitting(`"ada"`))
+    await expect(compile(submitting("7"))).rejects.toThrow("TS2322")
   }, 60_000)
 })

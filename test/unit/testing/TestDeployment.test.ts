@@ -1,6 +1,6 @@
 /** The testing kit: time and crashes in the test's hands, and nothing of the process touched. */
 import { Clock, Context, Effect, Layer, Random, Schema } from "effect"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { HeddleClient } from "../../../client/HeddleClient.ts"
 import { IdempotencyConflict, NotAwaiting, SettlementConflict } from "../../../contracts/Errors.ts"
 import { OwnerId, ThreadId } from "../../../contracts/Identifiers.ts"
@@ -277,6 +277,23 @@ describe("beside the user's own code", () => {
     expect(seen[0]).toBeGreaterThanOrEqual(before)
     expect(seen[1]).toBeLessThan(6_000_000)
     expect([Date.now, Math.random, setTimeout]).toEqual(own)
+  })
+
+  it("runs under the test's own fake timers, and awaits the promises of its fakes", async () => {
+    vi.useFakeTimers()
+    try {
+      const later = async () => {
+        await Promise.resolve()
+        return (await new Promise<number>((resolve) => queueMicrotask(() => resolve(6)))) + 1
+      }
+      const { agent, live } = stepping(Effect.promise(later))
+      const heddle = TestDeployment.make({ agents: [live] })
+      const receipt = await heddle.submit({ agent, input: 1, threadId })
+      expect(await heddle.settled(receipt)).toMatchObject({ outcome: "completed", output: 7 })
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it("keeps what objects and agents warn of", async () => {
