@@ -9,23 +9,16 @@
  */
 import { Effect, Option, Result } from "effect"
 import type { AbortRefusal, AbortReply } from "../contracts/Abort.ts"
-import {
-  JoinedToHost,
-  ResolutionConflict,
-  SettlementConflict,
-  SubmissionNotFound,
-} from "../contracts/Errors.ts"
+import { JoinedToHost, ResolutionConflict, SettlementConflict } from "../contracts/Errors.ts"
 import type { Generation, Principal, SubmissionId } from "../contracts/Identifiers.ts"
 import type { Outcome } from "../contracts/Submission.ts"
 import { type Block, transact } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
-import { fenced, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
 import { append } from "./Journal.ts"
 import {
   type AbortIntent,
   abortOf,
-  findRow,
   readHost,
   readRow,
   sequenceOf,
@@ -35,6 +28,7 @@ import {
 import { condemn, interrupt, type LiveAttempt } from "./LiveAttempt.ts"
 import { abortedBy, settle } from "./Settle.ts"
 import { readSettlement } from "./Status.ts"
+import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import type { Thread } from "./Thread.ts"
 import { within } from "./Within.ts"
 
@@ -112,14 +106,9 @@ const joined = (block: Block, row: SubmissionRow): JoinedToHost =>
   new JoinedToHost({ submissionId: row.id, hostSubmissionId: readHost(block.sql, row) })
 
 const abortIn = (block: Block, command: AbortCommand): Answer => {
-  const late = fenced(block, command.generation)
-  if (late !== undefined) return Result.fail(late)
-  const { submissionId } = command
-  const row = findRow(block.sql, submissionId)
-  if (row === undefined) {
-    remember(block, command.generation)
-    return Result.fail(new SubmissionNotFound({ submissionId }))
-  }
+  const found = submissionOf(block, command)
+  if (Result.isFailure(found)) return Result.fail(found.failure)
+  const row = found.success
   const judgement = judge(row, abortOf(row), command)
   switch (judgement._tag) {
     case "Refuse":
@@ -162,17 +151,12 @@ export const requestAbort = (
   thread: Thread,
   command: AbortCommand,
 ): Effect.Effect<Answer, ReadFailure> =>
-  Effect.suspend(() => {
-    // An untouched thread has given no id away, and stays untouched.
-    if (!thread.hasTables)
-      return Effect.succeed(
-        Result.fail(new SubmissionNotFound({ submissionId: command.submissionId })),
-      )
-    return Effect.tap(
+  whereKnown(thread, command, () =>
+    Effect.tap(
       durable(thread, "abort", () => transact(thread, (block) => abortIn(block, command))),
       (answer) =>
         Result.isSuccess(answer) && answer.success._tag === "Aborting"
           ? tell(thread, command.submissionId)
           : Effect.void,
-    )
-  })
+    ),
+  )

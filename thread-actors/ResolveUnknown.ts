@@ -15,7 +15,6 @@ import {
   NotAwaiting,
   ResolutionConflict,
   SettlementConflict,
-  SubmissionNotFound,
 } from "../contracts/Errors.ts"
 import type { Generation, Principal, RecordId, SubmissionId } from "../contracts/Identifiers.ts"
 import type {
@@ -29,7 +28,6 @@ import { intend } from "./Abort.ts"
 import { type Block, transact } from "./Block.ts"
 import { durable, reading, type ReadFailure } from "./Durable.ts"
 import { describeError } from "./Failures.ts"
-import { fenced, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
 import { append, findPart, unknownRecords } from "./Journal.ts"
 import { jsonCoder } from "./JsonCoder.ts"
@@ -38,6 +36,7 @@ import { closeCall, recordIdOf, storedCalls, type StoredCall } from "./OpenCalls
 import { resume } from "./Park.ts"
 import { settleAborted } from "./Repair.ts"
 import { readSettlement } from "./Status.ts"
+import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import { storable, textOf } from "./StoredValue.ts"
 import type { Thread } from "./Thread.ts"
 import type { AnyTool } from "./Tool.ts"
@@ -242,21 +241,16 @@ const countAnew = (block: Block, row: SubmissionRow): void =>
   )
 
 const resolveIn = (block: Block, command: Said, prepared: Prepared | undefined): Answer => {
-  const late = fenced(block, command.generation)
-  if (late !== undefined) return Result.fail(late)
-  const { submissionId } = command
-  const row = findRow(block.sql, submissionId)
-  if (row === undefined) {
-    remember(block, command.generation)
-    return Result.fail(new SubmissionNotFound({ submissionId }))
-  }
+  const found = submissionOf(block, command)
+  if (Result.isFailure(found)) return Result.fail(found.failure)
+  const row = found.success
   const call = callOf(storedCalls(block.sql, row.sequence), command)
   if (call === undefined || prepared?.call.part !== call.part) return decided(block, row, command) // U2
   record(block, row, prepared)
   if (command.resolution._tag === "AbortSubmission") abort(block, row, command)
   else if (row.state !== "unknown") countAnew(block, row)
   else if (storedCalls(block.sql, row.sequence).length === 0) resume(block, row, retriesOf(row)) // U3
-  return Result.succeed(stateOf(block, submissionId))
+  return Result.succeed(stateOf(block, row.id))
 }
 
 /** Takes the word. A refusal is an answer; what kept the thread from looking is a failure. */
@@ -264,11 +258,7 @@ export const resolveUnknown = (
   thread: Thread,
   command: UnknownCommand,
 ): Effect.Effect<Answer, ReadFailure> =>
-  Effect.suspend(() => {
-    if (!thread.hasTables)
-      return Effect.succeed(
-        Result.fail(new SubmissionNotFound({ submissionId: command.submissionId })),
-      )
+  whereKnown(thread, command, (): Effect.Effect<Answer, ReadFailure> => {
     const said = saidOf(thread, command)
     if (Result.isFailure(said)) return Effect.succeed(Result.fail(said.failure))
     return Effect.flatMap(

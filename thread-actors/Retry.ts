@@ -5,32 +5,20 @@
  *   that is waited for stay.
  * - R2 What was changed is recorded with who said so; where nothing is, the state is told and nothing written.
  */
-import { Effect, Result } from "effect"
-import {
-  JoinedToHost,
-  NotAwaiting,
-  SettlementConflict,
-  SubmissionNotFound,
-} from "../contracts/Errors.ts"
+import { type Effect, Result } from "effect"
+import { JoinedToHost, NotAwaiting, SettlementConflict } from "../contracts/Errors.ts"
 import type { Generation, Principal, SubmissionId } from "../contracts/Identifiers.ts"
 import type { RetryRefusal, RetryReply } from "../contracts/Retry.ts"
 import type { Outcome } from "../contracts/Submission.ts"
 import { type Block, transact } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { suspensionOf } from "./Evidence.ts"
-import { fenced, remember } from "./Fence.ts"
 import { readHead } from "./Head.ts"
 import type { Identity } from "./Identity.ts"
 import { append } from "./Journal.ts"
-import {
-  findRow,
-  readHost,
-  readRow,
-  retriesOf,
-  type StoredRetry,
-  type SubmissionRow,
-} from "./Ledger.ts"
+import { readHost, readRow, retriesOf, type StoredRetry, type SubmissionRow } from "./Ledger.ts"
 import { storedCalls } from "./OpenCalls.ts"
+import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import type { Thread } from "./Thread.ts"
 
 export interface RetryOrder extends Identity {
@@ -109,14 +97,10 @@ const awaited = (block: Block, row: SubmissionRow): NotAwaiting => {
 }
 
 const retryIn = (block: Block, order: RetryOrder): Answer => {
-  const late = fenced(block, order.generation)
-  if (late !== undefined) return Result.fail(late)
   const { submissionId } = order
-  const row = findRow(block.sql, submissionId)
-  if (row === undefined) {
-    remember(block, order.generation)
-    return Result.fail(new SubmissionNotFound({ submissionId }))
-  }
+  const found = submissionOf(block, order)
+  if (Result.isFailure(found)) return Result.fail(found.failure)
+  const row = found.success
   switch (row.state) {
     case "settled":
       return Result.fail(new SettlementConflict({ submissionId, outcome: row.outcome as Outcome }))
@@ -137,10 +121,6 @@ const retryIn = (block: Block, order: RetryOrder): Answer => {
 
 /** Takes the command. A refusal is an answer; what kept the thread from looking is a failure. */
 export const retry = (thread: Thread, order: RetryOrder): Effect.Effect<Answer, ReadFailure> =>
-  Effect.suspend(() => {
-    const { submissionId } = order
-    // An untouched thread has given no id away, and stays untouched.
-    if (!thread.hasTables)
-      return Effect.succeed(Result.fail(new SubmissionNotFound({ submissionId })))
-    return durable(thread, "retry", () => transact(thread, (block) => retryIn(block, order)))
-  })
+  whereKnown(thread, order, () =>
+    durable(thread, "retry", () => transact(thread, (block) => retryIn(block, order))),
+  )

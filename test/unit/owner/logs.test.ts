@@ -1,27 +1,14 @@
 /** What an owner's log says of something thrown: its name and place, and nothing of its message, its stack or SQL. */
 import { Effect } from "effect"
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it } from "vitest"
+import { consoleLines } from "../consoleLines.ts"
 import { ThreadId } from "../../../contracts/Identifiers.ts"
 import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
 const secret = "4111-secret"
 const broken = () => new Error(`SELECT ${secret} FROM cards\n    at ${secret} (${secret}.ts:1:1)`)
 
-const lines: Array<string> = []
-const methods = ["log", "info", "warn", "error", "debug"] as const
-
-beforeEach(() => {
-  lines.length = 0
-  for (const method of methods)
-    vi.spyOn(console, method).mockImplementation((...said: ReadonlyArray<unknown>) => {
-      lines.push(
-        said.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" "),
-      )
-    })
-})
-afterEach(() => {
-  vi.restoreAllMocks()
-})
+const lines = consoleLines()
 
 const expectTold = (words: RegExp) => {
   expect(lines.filter((line) => words.test(line))).not.toEqual([])

@@ -3,7 +3,8 @@
  * thread and run it is about.
  */
 import { Effect, Layer, Logger, Schema } from "effect"
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it } from "vitest"
+import { consoleLines } from "../consoleLines.ts"
 import { describeThrown } from "../../../contracts/Thrown.ts"
 import { StorageFailure } from "../../../platform/ObjectStorage.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
@@ -19,21 +20,7 @@ const broken = () =>
   })
 
 /** Everything that reaches the console, where the default logger writes. */
-const lines: Array<string> = []
-const methods = ["log", "info", "warn", "error", "debug"] as const
-
-beforeEach(() => {
-  lines.length = 0
-  for (const method of methods)
-    vi.spyOn(console, method).mockImplementation((...said: ReadonlyArray<unknown>) => {
-      lines.push(
-        said.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" "),
-      )
-    })
-})
-afterEach(() => {
-  vi.restoreAllMocks()
-})
+const lines = consoleLines()
 
 /** The lines with these words, once there are any; all of the log holds nothing it may not. */
 const told = async (words: string): Promise<ReadonlyArray<string>> => {
