@@ -22,6 +22,7 @@ export const faultKinds = [
   "replaced, the old one runs on",
   "start fails",
   "alarm late",
+  "alarm lost",
   "storage fails",
   "storage is full",
   "flush slow",

@@ -7,15 +7,7 @@
 import { type Doing, perform } from "./Client.ts"
 import type { SimulatedObject } from "./Incarnation.ts"
 import type { PlannedFault } from "./Plan.ts"
-import { startsAt, type World } from "./World.ts"
-
-/** The object that a fault means: owners first, then threads. */
-const objectOf = ({ plan, platform }: World, index: number): SimulatedObject => {
-  const owner = plan.owners[index]
-  if (owner !== undefined) return platform.object("owner", owner)
-  const thread = plan.threads[index - plan.owners.length]
-  return platform.object("thread", `${thread?.ownerId}/${thread?.threadId}`)
-}
+import { objectAt, startsAt, type World } from "./World.ts"
 
 /** Records that were spoilt, and what they were. */
 const spoilt = new WeakMap<World, Array<() => void>>()
@@ -66,7 +58,7 @@ const failStorage = (
 
 const strike = (world: World, doing: Doing, fault: PlannedFault): void => {
   const { faults, platform, queue } = world
-  const object = objectOf(world, fault.object)
+  const object = objectAt(world, fault.object)
   if (!faults.planned(fault.kind)) return
   switch (fault.kind) {
     case "crash":

@@ -13,6 +13,7 @@ import { copyJson } from "./Copy.ts"
 import type { Faults } from "./Faults.ts"
 import { type Incarnation, leaveObject, type OpenCall } from "./Incarnation.ts"
 import type { Queue, Runner } from "./Queue.ts"
+import type { RequestDoes } from "./Strikes.ts"
 
 /** Who calls: a runner, and its gate. */
 export interface Sender {
@@ -36,6 +37,8 @@ export interface NetworkOptions {
   readonly latencyMillis: number
   /** One message in ten takes any time below this. */
   readonly strayMillis: number
+  /** What becomes of this request by the plan; by default nothing. */
+  readonly strikes?: (name: string, tag: string) => RequestDoes | undefined
   /** Told of each request that lands, and of each answer as its server gave it. */
   readonly onLand: (name: string, message: WireMessage) => void
   readonly onAnswer: (name: string, message: WireMessage, exit: WireExit) => void
@@ -62,6 +65,8 @@ interface Route {
   readonly from: Sender
   readonly name: string
   readonly land: Land
+  /** What the plan has in store for this request. */
+  readonly struck?: RequestDoes | undefined
 }
 
 interface Settled {
@@ -103,8 +108,15 @@ export const makeNetwork = (options: NetworkOptions): Network => {
 
   const answer = (route: Route, settled: Settled, message: WireMessage, exit: WireExit): void => {
     onAnswer(route.name, message, exit)
-    if (faults.strike("reply lost")) return fail(route, settled, lost())
-    const delay = faults.strike("reply late") ? random.between(100, 45_000) : latency()
+    const { struck } = route
+    if (struck?._tag === "ReplyLost" || faults.strike("reply lost"))
+      return fail(route, settled, lost())
+    const delay =
+      struck?._tag === "ReplyLate"
+        ? struck.millis
+        : faults.strike("reply late")
+          ? random.between(100, 45_000)
+          : latency()
     reach(route, `reply ${route.name}`, delay, () => settled.resolve(exit))
   }
 
@@ -145,9 +157,18 @@ export const makeNetwork = (options: NetworkOptions): Network => {
 
   const nobody: Settled = { resolve: () => undefined, reject: () => undefined }
 
-  const send = (route: Route, settled: Settled, message: WireMessage, sink?: WireSink): void => {
-    if (faults.strike("request lost")) return fail(route, settled, lost())
-    const delay = faults.strike("request late") ? random.between(50, 40_000) : latency()
+  const send = (sent: Route, settled: Settled, message: WireMessage, sink?: WireSink): void => {
+    const struck =
+      message._tag === "Request" ? options.strikes?.(sent.name, message.tag) : undefined
+    const route: Route = struck === undefined ? sent : { ...sent, struck }
+    if (struck?._tag === "Lost" || faults.strike("request lost"))
+      return fail(route, settled, lost())
+    const delay =
+      struck?._tag === "Late"
+        ? struck.millis
+        : faults.strike("request late")
+          ? random.between(50, 40_000)
+          : latency()
     const landing = (after: number, waits: Settled) =>
       void queue.at(
         queue.now() + after,
@@ -156,6 +177,7 @@ export const makeNetwork = (options: NetworkOptions): Network => {
         () => arrive(route, waits, message, sink), // N2
       )
     landing(delay, settled)
+    if (struck?._tag === "Replayed") landing(delay + struck.millis, nobody) // N4
     if (faults.strike("request doubled")) landing(delay + latency(), nobody)
     if (faults.strike("request replayed")) landing(delay + random.between(500, 20_000), nobody) // N4
     // A caller may be told that the connection broke while its request is still on its way. // N3

@@ -6,6 +6,7 @@ import type { FaultKind, FaultRates } from "./Faults.ts"
 import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
 import { deadlyScript, drawScript, type Script, type Taste } from "./Script.ts"
+import type { Strike } from "./Strikes.ts"
 
 export interface Address {
   readonly ownerId: OwnerId
@@ -58,6 +59,10 @@ export interface Plan {
   readonly pace: Pace
   readonly rates: FaultRates
   readonly latencyMillis: number
+  /** One message in ten takes any time below this; 40 by default. */
+  readonly strayMillis?: number
+  /** Every alarm rings late, by any time below this; 10 by default. */
+  readonly alarmLagMillis?: number
   readonly flushMillis: number
   readonly skewMillis: number
   readonly owners: ReadonlyArray<OwnerId>
@@ -65,6 +70,7 @@ export interface Plan {
   readonly clients: number
   readonly operations: ReadonlyArray<Operation>
   readonly faults: ReadonlyArray<PlannedFault>
+  readonly strikes?: ReadonlyArray<Strike>
   /** Millis after the start. */
   readonly healsAt: number
 }

@@ -49,6 +49,8 @@ export interface PlatformOptions {
   readonly mayYield: boolean
   /** Every alarm rings late, by any time below this. */
   readonly alarmLagMillis: number
+  /** Whether this alarm, which is due, is lost: it never rings, and nobody hears of it. */
+  readonly losesAlarm?: (object: SimulatedObject) => boolean
   readonly code: (incarnation: Incarnation) => Code
   readonly onBatch: (object: SimulatedObject) => void
   /** Told when an alarm's handler has ended well, and what it did is durable. */
@@ -130,6 +132,11 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       return
     }
     if (at !== null && state.alarmAt() !== at) return // P2
+    if (at !== null && options.losesAlarm?.(object) === true) {
+      state.consumeAlarm()
+      alarm.givenUp = true
+      return
+    }
     let incarnation: Incarnation
     try {
       incarnation = live(object)

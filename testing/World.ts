@@ -26,6 +26,7 @@ import { makePlatform, type Platform } from "./Platform.ts"
 import { makeQueue, type Queue } from "./Queue.ts"
 import { makeRandom } from "./Random.ts"
 import { type LogLine, runnerContext } from "./RunnerContext.ts"
+import { makeStrikes, nameAt, type PointDoes, type Strikes } from "./Strikes.ts"
 import { built, hostOf, reaching } from "./Surroundings.ts"
 import { makeTold, type Told } from "./Told.ts"
 import { makeTrace } from "./Trace.ts"
@@ -64,6 +65,7 @@ export interface World {
   readonly outside: Outside
   readonly told: Told
   readonly coverage: Coverage
+  readonly strikes: Strikes
   readonly clients: ReadonlyArray<Client>
   readonly cron: Doing["cron"]
   /** The deployments that new incarnations may run. */
@@ -74,12 +76,41 @@ export interface World {
   readonly lost: Set<string>
 }
 
+/** What a strike does to an object at a failpoint. */
+const struckAt = (
+  world: World,
+  object: SimulatedObject,
+  point: string,
+  does: PointDoes,
+): Effect.Effect<void> => {
+  switch (does._tag) {
+    case "Waits":
+      return Effect.sleep(does.millis)
+    case "IsReplaced":
+      world.platform.replace(object)
+      return Effect.void
+    case "CrashesWith":
+    case "Crashes":
+      world.coverage.crash(object.kind, point)
+      if (does._tag === "CrashesWith")
+        for (const place of does.others) world.platform.crash(objectAt(world, place))
+      world.platform.crash(object)
+      return Effect.never
+  }
+}
+
+/** The object at a place of the plan: owners first, then threads. */
+export const objectAt = ({ plan, platform }: World, place: number): SimulatedObject =>
+  platform.object(place < plan.owners.length ? "owner" : "thread", nameAt(plan, place))
+
 const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
   reach: (point) =>
     Effect.suspend(() => {
       const { object } = incarnation
       world.coverage.point(object.kind, point)
       if (!incarnation.holdsStorage) return Effect.void
+      const struck = world.strikes.atPoint(object.name, point)
+      if (struck !== undefined) return struckAt(world, object, point, struck)
       if (world.faults.strike("replaced, the old one runs on")) {
         world.platform.replace(object)
         return Effect.void
@@ -184,11 +215,13 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     without: options.without,
   })
   const coverage = makeCoverage()
+  const strikes = makeStrikes(plan, faults.planned)
   const network = makeNetwork({
     queue,
     faults,
     latencyMillis: plan.latencyMillis,
-    strayMillis: 40,
+    strayMillis: plan.strayMillis ?? 40,
+    strikes: (name, tag) => strikes.ofRequest(name, tag),
     onLand: (_name, message) => coverage.land(message),
     onAnswer: (name, message, exit) => {
       const mistake = coverage.answer(message, exit)
@@ -205,7 +238,8 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
       faults.strike("flush slow") ? random.between(50, 4_000) : random.below(plan.flushMillis + 1),
     version: () => random.pick(world.versions),
     mayYield: plan.pace.yields > 0,
-    alarmLagMillis: 10,
+    alarmLagMillis: plan.alarmLagMillis ?? 10,
+    losesAlarm: ({ name }) => strikes.ofAlarm(name),
     code: (incarnation) => codeOf(world, incarnation, (line) => watching.onLog(line)),
     onBatch: (object) => watching.onBatch(object),
     onAlarmEnd: (object) => watching.onAlarmEnd(object),
@@ -228,6 +262,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     outside,
     told: makeTold(),
     coverage,
+    strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
     killed: new Map<string, number>(),
     lost: new Set<string>(),

@@ -1,0 +1,109 @@
+/**
+ * Strikes: faults with a place instead of a time. What happens when something comes by there for the nth time:
+ * a failpoint of an object, a request on its way to one, or an alarm that is due.
+ *
+ * They tell a coincidence exactly, where a time could only hope for it.
+ *
+ * - K1 Counting draws nothing: a plan without strikes is the same run as before there were any.
+ */
+import type { FaultKind } from "./Faults.ts"
+import type { Plan } from "./Plan.ts"
+
+/** What an object does at a failpoint. `waits`: its fiber goes on so much later. */
+export type PointDoes =
+  | { readonly _tag: "Crashes" }
+  /** It dies with others: a machine that fails takes all that it runs. */
+  | { readonly _tag: "CrashesWith"; readonly others: ReadonlyArray<number> }
+  | { readonly _tag: "IsReplaced" }
+  | { readonly _tag: "Waits"; readonly millis: number }
+
+/** What becomes of a request. `Replayed`: it lands, and once more so much later. */
+export type RequestDoes =
+  | { readonly _tag: "Lost" | "ReplyLost" }
+  | { readonly _tag: "Late" | "ReplyLate" | "Replayed"; readonly millis: number }
+
+/** `object` is a place in the list of objects: owners first, then threads. `nth` counts from 1. */
+export type Strike = { readonly object: number; readonly nth: number } & (
+  | { readonly _tag: "AtPoint"; readonly point: string; readonly does: PointDoes }
+  | { readonly _tag: "OfRequest"; readonly tag: string; readonly does: RequestDoes }
+  | { readonly _tag: "OfAlarm" }
+)
+
+export interface Strikes {
+  readonly atPoint: (name: string, point: string) => PointDoes | undefined
+  readonly ofRequest: (name: string, tag: string) => RequestDoes | undefined
+  /** Whether an alarm of this object that is due never rings. */
+  readonly ofAlarm: (name: string) => boolean
+}
+
+/** The name of the object at a place. */
+export const nameAt = ({ owners, threads }: Plan, place: number): string => {
+  const owner = owners[place]
+  if (owner !== undefined) return owner
+  const thread = threads[place - owners.length]
+  return `${thread?.ownerId}/${thread?.threadId}`
+}
+
+/** The fault that a strike counts as. */
+const kindOf = (strike: Strike): FaultKind => {
+  switch (strike._tag) {
+    case "OfAlarm":
+      return "alarm lost"
+    case "AtPoint":
+      return pointKinds[strike.does._tag]
+    case "OfRequest":
+      return requestKinds[strike.does._tag]
+  }
+}
+
+const pointKinds = {
+  Crashes: "crash at a failpoint",
+  CrashesWith: "crash of several",
+  IsReplaced: "replaced, the old one runs on",
+  Waits: "object slow",
+} as const
+
+const requestKinds = {
+  Lost: "request lost",
+  ReplyLost: "reply lost",
+  Late: "request late",
+  ReplyLate: "reply late",
+  Replayed: "request replayed",
+} as const
+
+interface Counted {
+  readonly strike: Strike
+  readonly name: string
+  left: number
+}
+
+/** `planned` notes a fault, and says whether this run has it. */
+export const makeStrikes = (plan: Plan, planned: (kind: FaultKind) => boolean): Strikes => {
+  const all = (plan.strikes ?? []).map((strike): Counted => ({
+    strike,
+    name: nameAt(plan, strike.object),
+    left: strike.nth,
+  }))
+  /** The strike whose turn has come, of those that are meant. */
+  const come = (isMeant: (one: Counted) => boolean): Strike | undefined => {
+    let found: Strike | undefined
+    for (const one of all) {
+      if (!isMeant(one) || --one.left !== 0) continue
+      if (planned(kindOf(one.strike))) found ??= one.strike
+    }
+    return found
+  }
+  const of = (name: string, isMeant: (strike: Strike) => boolean): Strike | undefined =>
+    all.length === 0 ? undefined : come((one) => one.name === name && isMeant(one.strike)) // K1
+  return {
+    atPoint: (name, point) => {
+      const strike = of(name, (one) => one._tag === "AtPoint" && one.point === point)
+      return strike?._tag === "AtPoint" ? strike.does : undefined
+    },
+    ofRequest: (name, tag) => {
+      const strike = of(name, (one) => one._tag === "OfRequest" && one.tag === tag)
+      return strike?._tag === "OfRequest" ? strike.does : undefined
+    },
+    ofAlarm: (name) => of(name, ({ _tag }) => _tag === "OfAlarm") !== undefined,
+  }
+}
