@@ -98,6 +98,13 @@ export const readFact = <A>(running: Running, read: (sql: Sql) => A): Effect.Eff
     return tried._tag === "Done" ? Effect.succeed(tried.value) : lost(running, tried.error)
   })
 
+/** Comes back only if the run is still in the attempt's hands, by its row. Writes nothing. */
+export const stillHeld = (running: Running): Effect.Effect<void> =>
+  Effect.flatMap(
+    readFact(running, (sql) => holds({ sql }, running.live)),
+    (held) => (held ? Effect.void : leave(running, { _tag: "Superseded" })),
+  )
+
 /** The last record of an operation that may have several, and its part. */
 export interface LastRecorded extends Recorded {
   readonly part: number

@@ -168,8 +168,11 @@ const suspend = (
 }
 
 /** The row while it is in the attempt's hands. */
-const held = (block: Block, live: LiveAttempt): Pick<SubmissionRow, "abort"> | undefined => {
-  const [row] = block.sql.all<{ epoch: number; state: string; abort: string | null }>(
+const held = (
+  { sql }: Pick<Block, "sql">,
+  live: LiveAttempt,
+): Pick<SubmissionRow, "abort"> | undefined => {
+  const [row] = sql.all<{ epoch: number; state: string; abort: string | null }>(
     "SELECT epoch, state, abort FROM submissions WHERE sequence = ?",
     live.sequence,
   )
@@ -177,7 +180,8 @@ const held = (block: Block, live: LiveAttempt): Pick<SubmissionRow, "abort"> | u
 }
 
 /** Whether the row is still in the attempt's hands. */
-export const holds = (block: Block, live: LiveAttempt): boolean => held(block, live) !== undefined
+export const holds = (block: Pick<Block, "sql">, live: LiveAttempt): boolean =>
+  held(block, live) !== undefined
 
 const settled = (block: Block, live: LiveAttempt, content: SettlementContent): AttemptEnd => {
   settle(block, live.row, content)

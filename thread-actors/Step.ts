@@ -8,6 +8,8 @@
  * - P4 A retry delay beyond what is waited in memory ends the attempt as ready, once no other body runs.
  * - P5 What cannot be read again is not recorded: a result is the author's defect, an error is told by its
  *   tag and message alone. What is declared is read before the body runs.
+ * - P6 A try after a wait in memory looks at the row first: the run may have another attempt by now, or the
+ *   object another instance.
  */
 import { Cause, Effect, Exit, Option, Result } from "effect"
 import type { Limits } from "../contracts/Limits.ts"
@@ -20,6 +22,7 @@ import {
   recall,
   type Recorded,
   type Running,
+  stillHeld,
   takeName,
   writeFact,
 } from "./Fact.ts"
@@ -178,11 +181,15 @@ const tryBody = (
     const dueAt = clockOf(running.thread) + delayMillis
     return delayMillis <= limits.retryInMemoryMillis
       ? Effect.delay(
-          Effect.suspend(() => tryBody(running, plan, tries + 1)),
+          Effect.suspend(() => tryAgain(running, plan, tries + 1)),
           delayMillis,
         )
       : retryLater(running, plan, { tries: tries + 1, dueAt })
   })
+
+/** The next try, after a wait in memory. // P6 */
+const tryAgain = (running: Running, plan: Plan, tries: number) =>
+  Effect.andThen(stillHeld(running), tryBody(running, plan, tries))
 
 /**
  * Waits for a retry. While another body runs, its work is not thrown away: the retry waits beside it,
@@ -202,7 +209,7 @@ const retryLater = (
       if (first === "quiet")
         return leave(running, { _tag: "Retrying", pending: new Map(live.pending) }) // P4
       live.pending.delete(plan.name)
-      return tryBody(running, plan, retry.tries)
+      return tryAgain(running, plan, retry.tries)
     })
   })
 

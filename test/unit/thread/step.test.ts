@@ -144,6 +144,37 @@ describe("a step", () => {
     expect(await kinds(world)).toEqual(["InputApplied", "StepCompleted flaky", "Settled"])
   })
 
+  it.each<readonly [string, (world: World) => void]>([
+    ["object was replaced", (world) => world.crash()],
+    [
+      "run has another epoch",
+      ({ storage }) => storage.sql.run("UPDATE submissions SET epoch = epoch + 1"),
+    ],
+  ])("is not tried again in memory once its %s", async (_what, supersede) => {
+    const seen: Array<string> = []
+    const made: { world?: World } = {}
+    const body = Effect.suspend(() => {
+      if (seen.push("try") > 1) return Effect.never
+      if (made.world !== undefined) supersede(made.world)
+      return Effect.fail("no")
+    })
+    const agent = Agent.make("agent", io).handler((_input, run) =>
+      run
+        .step("flaky", Schema.String, body, { retry: { times: 3, delay: "1 millis" } })
+        .pipe(Effect.onExit(() => Effect.sync(() => seen.push("end")))),
+    )
+    const world = makeWorld({ agents: [agent], cutsOff: true })
+    made.world = world
+    await accepted(world.admit("agent", ""))
+    void go(world.process({ attentionMillis: 5 })).catch(() => undefined)
+    await until(
+      "the time of the next try has come",
+      () => seen,
+      ({ length }) => length > 1,
+    )
+    expect(seen).toEqual(["try", "end"])
+  })
+
   it("hands back until a long retry is due, and keeps the count over a crash", async () => {
     let tries = 0
     const agent = Agent.make("agent", io).handler((_input, run) =>
