@@ -147,6 +147,8 @@ export const defaultLimits = {
   toolTimeoutMillis: 60 * second,
   /** How long an object that was replaced may go on with its outgoing calls. */
   oldInstanceMillis: 30 * second,
+  /** How far a clock that stands still while its object computes, and those of two machines, may be apart. */
+  clockAllowanceMillis: 5 * second,
   /** How long one look of a reconciler may take (a recovery as a whole has 30 s), and how often it is asked. */
   reconcileMillis: 20 * second,
   reconcileTries: 8,

@@ -30,7 +30,7 @@ import { readHead } from "./Head.ts"
 import { type Header, readHeader } from "./Header.ts"
 import { findPart } from "./Journal.ts"
 import { abortOf, findRow, nonterminalRows, retriesOf, type SubmissionRow } from "./Ledger.ts"
-import { type OpenCall, recordIdOf } from "./OpenCalls.ts"
+import { callEnd, type OpenCall, recordIdOf } from "./OpenCalls.ts"
 import { pauseOf } from "./Pause.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { parsed } from "./Unreadable.ts"
@@ -63,8 +63,7 @@ const requestOf = (sql: Sql, call: OpenCall): string | undefined => {
 /** Whether a call is looked at later than at its end: it is over, and was looked at before. */
 const wasPutOff = ({ sql, thread }: Scene, call: OpenCall): boolean => {
   const { timeoutMillis } = preparedOf(sql, call)
-  const longest = Number(timeoutMillis) + thread.limits.oldInstanceMillis
-  return call.deadlineAt > Math.ceil(call.preparedAt + longest)
+  return call.deadlineAt > Math.ceil(callEnd(call.preparedAt, Number(timeoutMillis), thread.limits))
 }
 
 /** What is waited for about a call that this deployment knows: its end, or the next look. */

@@ -83,7 +83,7 @@ export interface LiveAttempt extends Claimed {
   calls: number
   /** Retries that wait in memory beside bodies that run. */
   readonly pending: Map<string, StoredRetry>
-  /** Ordinary calls whose bodies have ended here: nothing of them is under way. */
+  /** Ordinary calls whose bodies have ended here: no replaced object goes on with them. */
   readonly endedCalls: Set<string>
   /** Told when a body ends; each listener once. */
   readonly bodyEnds: Set<() => void>

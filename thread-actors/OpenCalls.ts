@@ -6,8 +6,11 @@
  * - O2 Reading the calls of a submission costs as many rows as it has open ones.
  * - O3 A record's id is a hash of what it names, so that a word about it can mean no other.
  * - O4 A row that does not decode is told as such.
+ * - O5 A call is over at its promised end, later by what clocks may be apart, and by what an object that was
+ *   replaced may go on, unless its body ended here.
  */
 import { type AgentId, RecordId, type SubmissionId } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
 import { sha256 } from "../platform/Digest.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import type { Agents } from "./Agent.ts"
@@ -145,9 +148,17 @@ export const closeCall = (sql: Sql, submission: number, name: string): void =>
 export const closeCalls = (sql: Sql, submission: number): void =>
   sql.run("DELETE FROM calls WHERE submission = ?", submission)
 
+/** When a call that begins now is over, whatever becomes of its object. // O5 */
+export const callEnd = (
+  now: number,
+  timeoutMillis: number,
+  { clockAllowanceMillis, oldInstanceMillis }: Limits,
+): number => now + timeoutMillis + clockAllowanceMillis + oldInstanceMillis
+
 /**
  * The bodies of these calls ended here, so that no replaced object is to be waited for. What they sent may be
- * under way until their timeout all the same: that an answer was lost is no proof of anything.
+ * under way until their timeout all the same, and the clock's allowance: that an answer was lost is no proof of
+ * anything, and they may have left later than this object's clock showed. // O5
  */
 export const endCalls = (
   sql: Sql,

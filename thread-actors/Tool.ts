@@ -50,8 +50,8 @@ export interface ToolOptions<A, E, R, X extends Execution> {
   readonly error?: JsonCodec<E>
   /**
    * Default 60 s, at most the ceiling of an attempt. Of an ordinary call it is a promise about the world: nothing
-   * of the call is under way after it; 30 s more for an object that was replaced. So a lost answer is asked about then,
-   * however early its body failed.
+   * of the call is under way after it. So a lost answer is asked about then, however early its body failed: 5 s later,
+   * as clocks may be that far apart, and 30 s after that if its object was lost, which may have gone on that long.
    */
   readonly timeout?: Duration.Input
   /**

@@ -25,7 +25,7 @@ import {
 import { describeError, logCause } from "./Failures.ts"
 import { endBody, type Verdict } from "./LiveAttempt.ts"
 import { misuse } from "./Misuse.ts"
-import { closeCall, writeCall } from "./OpenCalls.ts"
+import { callEnd, closeCall, writeCall } from "./OpenCalls.ts"
 import { waitForCalls, waitForQuiet } from "./Quiet.ts"
 import { storable, whyUnstorable } from "./StoredValue.ts"
 import type { AnyTool } from "./Tool.ts"
@@ -72,7 +72,7 @@ const prepare = (running: Running, plan: Plan, part: number): Effect.Effect<numb
         tool: tool.name,
         part,
         preparedAt: block.now,
-        deadlineAt: block.now + timeoutMillis + block.thread.limits.oldInstanceMillis,
+        deadlineAt: callEnd(block.now, timeoutMillis, block.thread.limits),
         tries: 0,
         unknownAt: null,
       })

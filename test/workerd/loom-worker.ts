@@ -31,6 +31,7 @@ const quick: Partial<Limits> = {
   laneBackoffMillis: 2,
   laneBackoffMaxMillis: 20,
   transportBackoffMaxMillis: 20,
+  clockAllowanceMillis: 0,
   oldInstanceMillis: 30,
   lostBackoffMillis: 5,
   lostBackoffMaxMillis: 20,

@@ -39,6 +39,7 @@ const make = (
     ...options,
     agents: [agent],
     limits: {
+      clockAllowanceMillis: 0,
       oldInstanceMillis: 30,
       watchMillis: 10,
       watchMaxMillis: 10,
@@ -74,7 +75,7 @@ describe("a call whose outcome was lost", () => {
     const { loom, started } = make(() => Effect.sync(() => (askedAt.push(Date.now()), completed)), {
       timeout: 150,
       losesReports: true,
-      limits: { oldInstanceMillis: 50 },
+      limits: { clockAllowanceMillis: 0, oldInstanceMillis: 50 },
     })
     const { submissionId } = await go(loom.submit("a"))
     await loom.alarmsUntil("the call is under way", () => started.length === 1)

@@ -28,7 +28,10 @@ const make = () => {
       ),
     { tools: [payBack] },
   )
-  const loom = makeLoom({ agents: [agent], limits: { oldInstanceMillis: 10 } })
+  const loom = makeLoom({
+    agents: [agent],
+    limits: { clockAllowanceMillis: 0, oldInstanceMillis: 10 },
+  })
   return { loom, calls: () => calls }
 }
 

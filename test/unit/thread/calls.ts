@@ -118,13 +118,13 @@ export const questionsOf = async (world: World, submissionId: SubmissionId) => {
     }))
 }
 
-/** When the last call is over by its promise: its timeout after it was begun. */
-export const promisedEnd = async (world: World): Promise<number> => {
+/** When the last call is over whose body ended here: its timeout after it was begun, and 5 s of clocks. */
+export const overAt = async (world: World): Promise<number> => {
   const records: Array<JournalRecord> = [...(await go(world.history())).records]
   const begun = records.findLast(({ kind }) => kind === "ToolPrepared")
   if (begun === undefined) throw new Error("no call was begun")
   const { timeoutMillis } = begun.payload as { readonly timeoutMillis: number }
-  return begun.recordedAt + timeoutMillis
+  return begun.recordedAt + timeoutMillis + 5_000
 }
 
 /** Moves the clock to the time at which recovery has something to do. */

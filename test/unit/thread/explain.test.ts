@@ -224,14 +224,14 @@ const scenes: ReadonlyArray<Scene> = [
     decisions: ["AwaitCall"],
     says: [
       `Its call "the call" of tool "pay first" was begun at 2027-01-15T08:00:00.000Z`,
-      "it is looked at from 2027-01-15T08:01:30.000Z on",
+      "it is looked at from 2027-01-15T08:01:35.000Z on",
     ],
     waits: [
       {
         blocker: "timer",
         name: "the call",
         sinceAt: 1_800_000_000_000,
-        untilAt: 1_800_000_090_000,
+        untilAt: 1_800_000_095_000,
         whoCanAct: "nobody",
         message: expect.stringContaining("may still be under way") as string,
       },
@@ -245,7 +245,7 @@ const scenes: ReadonlyArray<Scene> = [
       const world = makeWorld({ agents })
       await accepted(world.admit("one", "a"))
       await lose(world)
-      world.time.now += 90_000
+      world.time.now += 95_000
       return world
     },
     decisions: ["Reconcile"],
@@ -260,7 +260,7 @@ const scenes: ReadonlyArray<Scene> = [
       const world = makeWorld({ agents })
       await accepted(world.admit("two", "a"))
       await lose(world)
-      world.time.now += 90_000
+      world.time.now += 95_000
       await go(world.recover())
       return world
     },
@@ -271,10 +271,10 @@ const scenes: ReadonlyArray<Scene> = [
       {
         blocker: "timer",
         name: "b",
-        untilAt: 1_800_000_095_000,
+        untilAt: 1_800_000_100_000,
         whoCanAct: "deployer",
         message: expect.stringMatching(
-          /is over\. Its reconciler has failed once and is asked again at 2027-01-15T08:01:35\.000Z; after 8 /,
+          /is over\. Its reconciler has failed once and is asked again at 2027-01-15T08:01:40\.000Z; after 8 /,
         ) as string,
       },
     ],
@@ -286,17 +286,17 @@ const scenes: ReadonlyArray<Scene> = [
       const world = makeWorld({ agents })
       await accepted(world.admit("one", "a"))
       await lose(world, { services: Layer.effectDiscard(Effect.die("no database")) })
-      world.time.now += 90_000
+      world.time.now += 95_000
       await go(world.recover())
       return world
     },
     decisions: ["AwaitCall"],
-    says: ["it is looked at from 2027-01-15T08:02:30.000Z on."],
+    says: ["it is looked at from 2027-01-15T08:02:35.000Z on."],
     waits: [
       {
         blocker: "timer",
         name: "the call",
-        untilAt: 1_800_000_150_000,
+        untilAt: 1_800_000_155_000,
         whoCanAct: "deployer",
         message: expect.stringContaining("Its reconciler could not be asked") as string,
       },
@@ -308,7 +308,7 @@ const scenes: ReadonlyArray<Scene> = [
       const world = makeWorld({ agents: makePayer().agents })
       await accepted(world.admit("one", "a"))
       await lose(world, { agents: [echo] })
-      world.time.now += 90_000
+      world.time.now += 95_000
       return world
     },
     decisions: ["AwaitCall"],
@@ -321,13 +321,13 @@ const scenes: ReadonlyArray<Scene> = [
       const world = makeWorld({ agents: makePayer().agents })
       await accepted(world.admit("one", "a"))
       await lose(world)
-      world.time.now += 90_000
+      world.time.now += 95_000
       await go(world.recover())
       await accepted(world.admit("echo", "b"))
       return world
     },
     decisions: ["AwaitResolution", "ApplyInput"],
-    says: ["It is unknown", "that is unknown since 2027-01-15T08:01:30.000Z."],
+    says: ["It is unknown", "that is unknown since 2027-01-15T08:01:35.000Z."],
   },
   {
     title: "a parked one about which the word was given",
@@ -335,7 +335,7 @@ const scenes: ReadonlyArray<Scene> = [
       const world = makeWorld({ agents: makePayer().agents })
       const { submissionId } = await accepted(world.admit("one", "a"))
       await lose(world)
-      world.time.now += 90_000
+      world.time.now += 95_000
       await go(world.recover())
       const [wait] = only(await operate(world).explain()).waits
       if (wait?.recordId === undefined) throw new Error("nothing waits")
@@ -387,7 +387,7 @@ describe("explain", () => {
     const world = makeWorld({ agents: makePayer().agents })
     const { sequence, submissionId } = await accepted(world.admit("one", "a"))
     await lose(world)
-    world.time.now += 90_000
+    world.time.now += 95_000
     await go(world.recover())
     const sinceAt = world.time.now
     world.time.now += hour

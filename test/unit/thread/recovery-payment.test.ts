@@ -24,7 +24,11 @@ const makeProvider = (now: () => number) => {
   }
 }
 
-const makeCase = (timeout: number, limits: Partial<Limits> = {}) => {
+/** The body sends its request, and never hears of it. */
+const unheard = (_world: World | undefined, send: () => void): Effect.Effect<never> =>
+  Effect.andThen(Effect.sync(send), Effect.never)
+
+const makeCase = (timeout: number, limits: Partial<Limits> = {}, body = unheard) => {
   const clock: { world?: World } = {}
   const provider = makeProvider(() => clock.world?.time.now ?? 0)
   const asked: Array<number> = []
@@ -40,12 +44,7 @@ const makeCase = (timeout: number, limits: Partial<Limits> = {}) => {
   })
   const agent = Agent.make("agent", io).handler(
     (_input, run) =>
-      run.tool("pay", tool, ({ key }) =>
-        Effect.andThen(
-          Effect.sync(() => provider.send(key)),
-          Effect.never,
-        ),
-      ),
+      run.tool("pay", tool, ({ key }) => body(clock.world, () => provider.send(key))),
     { tools: [tool] },
   )
   const world = makeWorld({ agents: [agent], cutsOff: true, limits })
@@ -84,8 +83,25 @@ describe("a payment that is carried out 20 s after its request left", () => {
   )
 
   it("would be paid twice were its reconciler asked before the call's end", async () => {
-    const made = makeCase(1, { oldInstanceMillis: 0 })
+    const made = makeCase(1, { clockAllowanceMillis: 0, oldInstanceMillis: 0 })
     await play(made, 1_000)
     expect(made.provider.payments()).toBeGreaterThan(1)
+  })
+
+  it("is paid once when its object's clock stood still for 5 s before the request left", async () => {
+    const body = (world: World | undefined, send: () => void) =>
+      Effect.suspend(() => {
+        if (world !== undefined) world.time.now += 5_000
+        send()
+        return Effect.die("the connection was reset")
+      })
+    const { asked, provider, world } = makeCase(carriedOutAfterMillis, {}, body)
+    const { submissionId } = await accepted(world.admit("agent", ""))
+    const start = world.time.now
+    await go(world.process())
+    await settle(world)
+    expect(provider.payments()).toBe(1)
+    expect(asked).toEqual([start + 5_000 + carriedOutAfterMillis])
+    expect(await settlementOf(world, submissionId)).toMatchObject({ output: "paid" })
   })
 })

@@ -148,7 +148,7 @@ describe("the ceiling of an attempt", () => {
     const { submissionId } = await accepted(world.admit("agent", ""))
     expect(await tags(world.process())).toEqual(["Suspended"])
     // What a call may take is bounded by the ceiling, too.
-    expect((await go(world.inspect())).report.recoverAt).toBe(world.time.now + 30_010)
+    expect((await go(world.inspect())).report.recoverAt).toBe(world.time.now + 35_010)
     expect(rowOf(world)).toMatchObject({ ended: 1 })
     await settle(world)
     expect(outside.started).toHaveLength(1)

@@ -55,7 +55,10 @@ describe("the tries of a call", () => {
 
   it("rest between, longer each time: no run is a hot loop", async () => {
     const tool = payment("ordinary", { timeout: 1, reconcile: neverStarted })
-    const world = makeWorld({ agents: [caller(["pay"], tool, () => Effect.never)] })
+    const world = makeWorld({
+      agents: [caller(["pay"], tool, () => Effect.never)],
+      limits: { clockAllowanceMillis: 0 },
+    })
     await accepted(world.admit("agent", ""))
     const rests: Array<number> = []
     for (let time = 0; time < 4; time++) {
@@ -93,7 +96,7 @@ describe("the tries of a call", () => {
     const { submissionId } = await accepted(world.admit("agent", ""))
     for (let time = 1; time <= 3; time++) {
       await lose(world)
-      world.time.now += 50_000
+      world.time.now += 55_000
       await go(world.recover())
       world.time.now += 300_000
     }
@@ -157,7 +160,7 @@ describe("the tries of a call", () => {
     const { submissionId } = await accepted(world.admit("agent", ""))
     for (let time = 0; time < 4; time++) {
       await lose(world)
-      world.time.now += 50_000
+      world.time.now += 55_000
       await go(world.recover())
       world.time.now += 10_000
     }

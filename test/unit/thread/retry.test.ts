@@ -277,7 +277,7 @@ describe("a retry of a run with an ordinary call open", () => {
     await go(world.process({ attentionMillis: 2 }))
     world.crash()
     const { recoverAt } = (await go(world.recover())).report
-    expect(recoverAt).toBe(world.time.now + 90_000)
+    expect(recoverAt).toBe(world.time.now + 95_000)
     const dump = world.storage.dump()
     const { report, result } = await operate(world).retry(submissionId)
     expect(result).toMatchObject({ _tag: "Success", value: { state: "running" } })
@@ -291,7 +291,7 @@ describe("a retry of a run with an ordinary call open", () => {
     const { submissionId } = await accepted(world.admit("payer", "a"))
     await go(world.process({ attentionMillis: 2 }))
     world.crash()
-    world.time.now += 90_000
+    world.time.now += 95_000
     expect((await go(world.recover())).report.parked).toBe(1)
     const dump = world.storage.dump()
     expect(await refused(operate(world).retry(submissionId))).toMatchObject({

@@ -2,7 +2,16 @@
 import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
-import { callRecords, executions, io, openRows, settle, settlementOf, stateOf } from "./calls.ts"
+import {
+  callRecords,
+  executions,
+  io,
+  openRows,
+  settle,
+  settlementOf,
+  stateOf,
+  toRecovery,
+} from "./calls.ts"
 import { accepted, go, makeWorld, tags } from "./harness.ts"
 
 const refuse = () => {
@@ -159,7 +168,7 @@ describe("a hostile reconciler", () => {
       const world = makeWorld({ agents: [agentWith(() => look)], limits })
       const { submissionId } = await accepted(world.admit("agent", ""))
       expect(await tags(world.process())).toEqual(["Suspended"])
-      world.time.now += 1
+      await toRecovery(world)
       expect(await go(world.recover())).toMatchObject({
         result: { value: [{ decision: "AwaitCall" }] },
         report: { recoverAt: world.time.now + 5_000 },

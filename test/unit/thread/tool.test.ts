@@ -10,7 +10,7 @@ import {
   makeWitness,
   openRows,
   payment,
-  promisedEnd,
+  overAt,
   settle,
   settlementOf,
   stateOf,
@@ -116,7 +116,7 @@ describe("an ordinary tool call", () => {
       expect(witness.saw).toEqual([])
       expect(await callRecords(world)).toEqual(["ToolPrepared pay 0"])
       const { report } = await go(world.inspect())
-      const recoverAt = await promisedEnd(world)
+      const recoverAt = await overAt(world)
       expect(report).toMatchObject({ head: { state: "suspended" }, recoverAt })
       expect(report.dueAt).toBeUndefined()
       await settle(world)
@@ -169,7 +169,7 @@ describe("an ordinary tool call", () => {
       "StepCompleted two",
       "StepCompleted three",
     ])
-    expect((await go(world.inspect())).report.recoverAt).toBe(await promisedEnd(world))
+    expect((await go(world.inspect())).report.recoverAt).toBe(await overAt(world))
   })
 
   it("of a race that another branch won is left open, and the run settles nothing over it", async () => {
@@ -191,7 +191,7 @@ describe("an ordinary tool call", () => {
     const { submissionId } = await accepted(world.admit("agent", ""))
     expect(await tags(world.process())).toEqual(["Suspended"])
     expect(await callRecords(world)).toEqual(["ToolPrepared pay 0"])
-    expect((await go(world.inspect())).report.recoverAt).toBe(await promisedEnd(world))
+    expect((await go(world.inspect())).report.recoverAt).toBe(await overAt(world))
     await settle(world)
     expect(await stateOf(world, submissionId)).toBe("unknown")
     expect(outside.started).toEqual(["pay"])

@@ -78,7 +78,7 @@ describe("an unknown submission", () => {
     const made = makeCase()
     const { ran, world } = made
     const [first, second] = await made.admit("pay", "after")
-    const sinceAt = world.time.now + 1
+    const sinceAt = world.time.now + 5_001
     const report = await settle(world)
     expect(ran).toEqual(["pay", "after"])
     expect(await stateOf(world, first)).toBe("unknown")

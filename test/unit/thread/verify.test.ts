@@ -79,7 +79,7 @@ const loseCall = async (world: World) => {
   const receipt = await accepted(world.admit("payer", "p"))
   await go(world.process({ attentionMillis: 2 }))
   world.crash()
-  world.time.now += 90_000
+  world.time.now += 95_000
   await go(world.recover())
   life.lost = false
   return receipt
