@@ -10,7 +10,15 @@ import * as Agent from "../thread-actors/Agent.ts"
 import type { Run } from "../thread-actors/Agent.ts"
 import { type Incarnation, leaveObject } from "./Incarnation.ts"
 import { type BodyIdentity, Broken, type Outside, Refused } from "./Outside.ts"
-import { type CallOp, type OneOp, type Op, promiseMillis, Script, type StepOp } from "./Script.ts"
+import {
+  type CallOp,
+  type OneOp,
+  type Op,
+  promiseMillis,
+  type Reconciling,
+  Script,
+  type StepOp,
+} from "./Script.ts"
 
 /** The outside world as code in one incarnation reaches it. */
 export class Reach extends Context.Service<
@@ -23,9 +31,6 @@ export class Reach extends Context.Service<
     readonly kill: (submissionId: string) => boolean
   }
 >()("heddle/testing/Reach") {}
-
-/** How a reconciler does this time. */
-export type Reconciling = "looks" | "fails" | "hangs" | "is uncertain"
 
 const refusal = Schema.Struct({ _tag: Schema.Literal("Refused"), n: Schema.Number })
 

@@ -2,10 +2,15 @@
  * The plan of a run: all that a seed draws before anything happens, as plain data that can be made shorter.
  */
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import { ownerFailpoints } from "../owner-object/Owner.ts"
+import { threadFailpoints } from "../thread-actors/ThreadFailpoints.ts"
 import type { FaultKind, FaultRates } from "./Faults.ts"
+import { type Bait, lureOf } from "./Lures.ts"
+import { type Denial, drawDenials } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
-import { deadlyScript, drawScript, type Script, type Taste } from "./Script.ts"
+import { deadlyScript, drawScript, type Reconciling, type Script, type Taste } from "./Script.ts"
 import type { Strike } from "./Strikes.ts"
 
 export interface Address {
@@ -36,6 +41,8 @@ export type Operation = { readonly at: number; readonly client: number } & (
         | "Wake"
         | "Reconcile"
         | "Resolve"
+        /** Looks again and again, until there is a call to resolve. */
+        | "Attend"
         | "Read"
         | "Observe"
         | "Intrude"
@@ -71,6 +78,14 @@ export interface Plan {
   readonly operations: ReadonlyArray<Operation>
   readonly faults: ReadonlyArray<PlannedFault>
   readonly strikes?: ReadonlyArray<Strike>
+  /** Numbers of the product that this run changes. */
+  readonly limits?: Partial<Limits>
+  /** What the application's policy denies; without one nobody asks it. */
+  readonly denials?: ReadonlyArray<Denial>
+  /** How every reconciler does until the world heals; drawn each time by default. */
+  readonly reconciling?: Reconciling
+  /** Objects that die with one that a submission kills: they share its machine. */
+  readonly killsTake?: ReadonlyArray<number>
   /** Millis after the start. */
   readonly healsAt: number
 }
@@ -107,7 +122,15 @@ const plannedKinds: Readonly<Record<Weather, ReadonlyArray<FaultKind>>> = {
   calm: [],
   messages: [],
   crashes: ["crash", "crash", "crash of several", "replaced, the old one runs on", "eviction"],
-  storage: ["storage fails", "storage is full", "flush fails", "record corrupt", "crash"],
+  storage: [
+    "storage fails",
+    "storage is full",
+    "flush fails",
+    "record corrupt",
+    "crash",
+    "lane rows deleted",
+    "fault rows deleted",
+  ],
   platform: ["start fails", "deployment", "object slow", "eviction", "owner lost", "crash"],
   all: [
     "crash",
@@ -122,6 +145,8 @@ const plannedKinds: Readonly<Record<Weather, ReadonlyArray<FaultKind>>> = {
     "deployment",
     "object slow",
     "owner lost",
+    "lane rows deleted",
+    "fault rows deleted",
   ],
 }
 
@@ -188,16 +213,17 @@ const operators = (
     }
     const tag = random.weighted([
       [4, "Abort"],
-      [2, "Retry"],
+      [3, "Retry"],
       [2, "Pause"],
       [2, "Resume"],
       [1, "Wake"],
       [1, "Reconcile"],
-      [3, "Resolve"],
+      [2, "Resolve"],
+      [1, "Attend"],
       [2, "Read"],
       [1, "Observe"],
       [1, "Intrude"],
-      [0.5, "Forget"],
+      [1, "Forget"],
       [1, "Maintenance"],
       [0.5, "Cron"],
     ] as const)
@@ -211,13 +237,102 @@ const faultsOf = (
 ): ReadonlyArray<PlannedFault> => {
   const kinds = plannedKinds[weather]
   if (kinds.length === 0) return []
-  return Array.from({ length: random.below(8) }, () => ({
+  const one = (kind: FaultKind): PlannedFault => ({
     at: random.below(spreadMillis * 2),
-    kind: random.pick(kinds),
+    kind,
     object: random.below(plan.owners.length + plan.threads.length),
     lastsMillis: random.pick([5, 500, 10_000, 200_000]),
-  }))
+  })
+  return Array.from({ length: random.below(8) }, () => one(random.pick(kinds))).flatMap((fault) =>
+    // A deployment reaches objects one by one; a fault has its row only once a recovery has failed.
+    fault.kind === "deployment"
+      ? [fault, ...Array.from({ length: random.below(5) }, () => one("deployment"))]
+      : fault.kind === "fault rows deleted"
+        ? [{ ...one("record corrupt"), at: 0 }, one("crash"), one("record corrupt"), fault]
+        : [fault],
+  )
 }
+
+type Aimed = Pick<Plan, "operations" | "faults"> & {
+  readonly strikes: ReadonlyArray<Strike>
+  readonly lastsMillis: number
+}
+
+/** Where something is lured to. */
+interface Place {
+  readonly thread: number
+  readonly name: string
+  readonly index: number
+}
+
+const operationOf = (
+  { plan, random, spreadMillis }: Drawing,
+  bait: Exclude<Bait, { readonly _tag: "Fault" }>,
+  { index, name, thread }: Place,
+): Operation => {
+  const about = { at: random.below(spreadMillis), client: random.below(plan.clients), thread }
+  const key = `${name}.${index}`
+  switch (bait._tag) {
+    case "Submit":
+      return { ...about, ...bait, key, afterMillis: undefined, waits: false }
+    case "Abort":
+    case "Retry":
+      return { ...about, at: about.at + random.below(1_000), _tag: bait._tag, key: `${name}.0` }
+    case "Forget":
+      return { ...about, _tag: "Forget", abort: random.chance(0.7) }
+    default:
+      return { ...about, _tag: bait._tag }
+  }
+}
+
+/** Draws crashes at failpoints, each as likely as any other, and what brings objects there. */
+const aimed = (drawing: Drawing): Aimed => {
+  const { plan, random, spreadMillis } = drawing
+  const operations: Array<Operation> = []
+  const faults: Array<PlannedFault> = []
+  const strikes: Array<Strike> = []
+  let lastsMillis = 0
+  const points = [
+    ...ownerFailpoints.map((name) => ["owner", name] as const),
+    ...threadFailpoints.map((name) => ["thread", name] as const),
+  ]
+  for (let count = random.between(1, 3); count > 0; count--) {
+    const [of, name] = random.pick(points)
+    const side = random.pick(["before", "after"] as const)
+    const thread = random.below(plan.threads.length)
+    const owner = plan.owners.indexOf(plan.threads[thread]?.ownerId as OwnerId)
+    const places = { owner, thread: plan.owners.length + thread }
+    const does = random.weighted<Strike & { readonly _tag: "AtPoint" }["does"]>([
+      [6, { _tag: "Crashes" }],
+      [1, { _tag: "CrashesWith", others: [of === "owner" ? places.thread : owner] }],
+      [1, { _tag: "IsReplaced" }],
+    ])
+    const nth = random.pick([1, 1, 1, 2, 3, 5])
+    strikes.push({ _tag: "AtPoint", object: places[of], nth, point: `${name}:${side}`, does })
+    const lure = lureOf(of, name, random)
+    lastsMillis = Math.max(lastsMillis, lure.lastsMillis)
+    for (const [index, bait] of lure.baits.entries()) {
+      if (bait._tag !== "Fault")
+        operations.push(operationOf(drawing, bait, { thread, name: `${of}.${name}${count}`, index }))
+      else {
+        const at = random.below(spreadMillis * 2)
+        faults.push({ at, kind: bait.kind, object: places[bait.of], lastsMillis: 10_000 })
+      }
+    }
+  }
+  return { operations, faults, strikes, lastsMillis }
+}
+
+/** So few slots that lanes must wait for each other. */
+const tightLimits = (random: Random): Partial<Limits> => ({
+  dispatchSlots: random.pick([1, 2]),
+  visitSlots: random.pick([1, 2]),
+  recoverySlots: random.pick([1, 2]),
+  forgetSlots: 1,
+  headsPerTurn: random.pick([1, 2, 8]),
+  passCalls: random.pick([800, 800, 12]),
+  runningPerOwner: random.pick([1_000, 1_000, 1, 2]),
+})
 
 /** Draws the plan of a seed. */
 export const drawPlan = (seed: number): Plan => {
@@ -239,11 +354,21 @@ export const drawPlan = (seed: number): Plan => {
   const spreadMillis = random.pick([50, 2_000, 20_000, 200_000])
   const drawing: Drawing = { random, plan: { owners, threads, clients }, spreadMillis }
   const submits = submissions(drawing)
-  const operations = [...submits, ...operators(drawing, submits.length)]
+  const aims = weather !== "calm" && random.chance(0.5) ? aimed(drawing) : undefined
+  const limits = random.chance(0.3) ? tightLimits(random) : undefined
+  const denials = random.chance(0.25) ? drawDenials(random, drawing.plan) : undefined
+  const operations = [
+    ...submits,
+    ...operators(drawing, submits.length),
+    ...(aims?.operations ?? []),
+  ]
   return {
     seed,
     pace: paceOf(random),
-    rates: ratesOf(random, weather),
+    rates: {
+      ...ratesOf(random, weather),
+      ...(denials === undefined ? {} : { "policy fails": random.pick([0, 0.01, 0.05]) }),
+    },
     latencyMillis: random.pick([1, 3, 30]),
     flushMillis: random.pick([0, 1, 10]),
     skewMillis: random.pick([0, 0, 20, 200]),
@@ -251,7 +376,12 @@ export const drawPlan = (seed: number): Plan => {
     threads,
     clients,
     operations: operations.toSorted((one, other) => one.at - other.at),
-    faults: faultsOf(drawing, weather),
-    healsAt: spreadMillis * 2 + random.pick([1_000, 30_000, 200_000]),
+    faults: [...faultsOf(drawing, weather), ...(aims?.faults ?? [])],
+    ...(aims === undefined ? {} : { strikes: aims.strikes }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(denials === undefined ? {} : { denials }),
+    healsAt:
+      spreadMillis * 2 +
+      Math.max(aims?.lastsMillis ?? 0, random.pick([1_000, 30_000, 200_000])),
   }
 }

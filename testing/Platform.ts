@@ -21,6 +21,7 @@ import {
 import { type DurableStateOptions, makeDurableState } from "./DurableState.ts"
 import { goneErrors, type Land } from "./Network.ts"
 import type { Queue } from "./Queue.ts"
+import type { AlarmDoes } from "./Strikes.ts"
 
 export interface Platform {
   readonly object: (kind: ObjectKind, name: string) => SimulatedObject
@@ -49,8 +50,8 @@ export interface PlatformOptions {
   readonly mayYield: boolean
   /** Every alarm rings late, by any time below this. */
   readonly alarmLagMillis: number
-  /** Whether this alarm, which is due, is lost: it never rings, and nobody hears of it. */
-  readonly losesAlarm?: (object: SimulatedObject) => boolean
+  /** What becomes of this alarm, which is due, by the plan; by default nothing. */
+  readonly strikes?: (object: SimulatedObject) => AlarmDoes | undefined
   readonly code: (incarnation: Incarnation) => Code
   readonly onBatch: (object: SimulatedObject) => void
   /** Told when an alarm's handler has ended well, and what it did is durable. */
@@ -132,9 +133,16 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       return
     }
     if (at !== null && state.alarmAt() !== at) return // P2
-    if (at !== null && options.losesAlarm?.(object) === true) {
+    const struck = at === null ? undefined : options.strikes?.(object)
+    if (struck?._tag === "Lost") {
       state.consumeAlarm()
       alarm.givenUp = true
+      return
+    }
+    if (struck?._tag === "Late") {
+      alarm.timer = queue.at(queue.now() + struck.millis, undefined, `alarm ${object.name}`, () =>
+        deliver(object, at),
+      )
       return
     }
     let incarnation: Incarnation

@@ -44,6 +44,9 @@ const One = Schema.Union([Step, Call, Small, Work])
 const Parallel = Schema.TaggedStruct("Parallel", { branches: Schema.Array(One) })
 const Op = Schema.Union([Step, Call, Small, Work, Parallel])
 
+/** How a reconciler does this time. */
+export type Reconciling = "looks" | "fails" | "hangs" | "is uncertain"
+
 export type StepOp = typeof Step.Type
 export type CallOp = typeof Call.Type
 export type OneOp = typeof One.Type

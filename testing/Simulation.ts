@@ -124,10 +124,14 @@ const carryOn = (world: World, doing: Doing, violate: Doing["violate"]): boolean
   return runToQuiet(world)
 }
 
+/** A storm of one invariant hides no other. */
+const perInvariantMax = 20
+
 const run = (plan: Plan, options: RunOptions): Outcome => {
   const violations: Array<Violation> = []
   const violate = (invariant: string, detail: string): void => {
-    if (violations.length < 20) violations.push({ seed: plan.seed, invariant, detail })
+    const told = violations.filter((one) => one.invariant === invariant).length
+    if (told < perInvariantMax) violations.push({ seed: plan.seed, invariant, detail })
   }
   let world: World | undefined
   const ambient = {

@@ -22,18 +22,22 @@ export type RequestDoes =
   | { readonly _tag: "Lost" | "ReplyLost" }
   | { readonly _tag: "Late" | "ReplyLate" | "Replayed"; readonly millis: number }
 
+/** What becomes of an alarm that is due. One that is lost never rings, and nobody hears of it. */
+export type AlarmDoes =
+  | { readonly _tag: "Lost" }
+  | { readonly _tag: "Late"; readonly millis: number }
+
 /** `object` is a place in the list of objects: owners first, then threads. `nth` counts from 1. */
 export type Strike = { readonly object: number; readonly nth: number } & (
   | { readonly _tag: "AtPoint"; readonly point: string; readonly does: PointDoes }
   | { readonly _tag: "OfRequest"; readonly tag: string; readonly does: RequestDoes }
-  | { readonly _tag: "OfAlarm" }
+  | { readonly _tag: "OfAlarm"; readonly does: AlarmDoes }
 )
 
 export interface Strikes {
   readonly atPoint: (name: string, point: string) => PointDoes | undefined
   readonly ofRequest: (name: string, tag: string) => RequestDoes | undefined
-  /** Whether an alarm of this object that is due never rings. */
-  readonly ofAlarm: (name: string) => boolean
+  readonly ofAlarm: (name: string) => AlarmDoes | undefined
 }
 
 /** The name of the object at a place. */
@@ -48,7 +52,7 @@ export const nameAt = ({ owners, threads }: Plan, place: number): string => {
 const kindOf = (strike: Strike): FaultKind => {
   switch (strike._tag) {
     case "OfAlarm":
-      return "alarm lost"
+      return strike.does._tag === "Lost" ? "alarm lost" : "alarm late"
     case "AtPoint":
       return pointKinds[strike.does._tag]
     case "OfRequest":
@@ -104,6 +108,9 @@ export const makeStrikes = (plan: Plan, planned: (kind: FaultKind) => boolean): 
       const strike = of(name, (one) => one._tag === "OfRequest" && one.tag === tag)
       return strike?._tag === "OfRequest" ? strike.does : undefined
     },
-    ofAlarm: (name) => of(name, ({ _tag }) => _tag === "OfAlarm") !== undefined,
+    ofAlarm: (name) => {
+      const strike = of(name, (one) => one._tag === "OfAlarm")
+      return strike?._tag === "OfAlarm" ? strike.does : undefined
+    },
   }
 }

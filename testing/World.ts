@@ -14,7 +14,7 @@ import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../thread-actors/ThreadRuntime.ts"
-import { deployments, Reach, type Reconciling } from "./Agents.ts"
+import { deployments, Reach } from "./Agents.ts"
 import { type Client, type Doing, makeClient } from "./Client.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
 import { type Faults, makeFaults } from "./Faults.ts"
@@ -26,6 +26,7 @@ import { makePlatform, type Platform } from "./Platform.ts"
 import { makeQueue, type Queue } from "./Queue.ts"
 import { makeRandom } from "./Random.ts"
 import { type LogLine, runnerContext } from "./RunnerContext.ts"
+import type { Reconciling } from "./Script.ts"
 import { makeStrikes, nameAt, type PointDoes, type Strikes } from "./Strikes.ts"
 import { built, hostOf, reaching } from "./Surroundings.ts"
 import { makeTold, type Told } from "./Told.ts"
@@ -122,15 +123,16 @@ const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
     }),
 })
 
-const reconciling = ({ faults, queue }: World): Reconciling =>
+const reconciling = ({ faults, plan, queue }: World): Reconciling =>
   faults.isHealed()
     ? "looks"
-    : queue.random.weighted([
+    : (plan.reconciling ??
+      queue.random.weighted([
         [12, "looks"],
         [2, "fails"],
         [1, "hangs"],
         [1, "is uncertain"],
-      ] as const)
+      ] as const))
 
 const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) => void): Code => {
   const { object, runner, version } = incarnation
@@ -160,6 +162,8 @@ const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) =
           kill: (submissionId) => {
             if (world.faults.isHealed()) return false
             world.killed.set(submissionId, (world.killed.get(submissionId) ?? 0) + 1)
+            for (const place of world.plan.killsTake ?? [])
+              world.platform.crash(objectAt(world, place))
             world.platform.crash(object)
             return true
           },
@@ -239,7 +243,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     version: () => random.pick(world.versions),
     mayYield: plan.pace.yields > 0,
     alarmLagMillis: plan.alarmLagMillis ?? 10,
-    losesAlarm: ({ name }) => strikes.ofAlarm(name),
+    strikes: ({ name }) => strikes.ofAlarm(name),
     code: (incarnation) => codeOf(world, incarnation, (line) => watching.onLog(line)),
     onBatch: (object) => watching.onBatch(object),
     onAlarmEnd: (object) => watching.onAlarmEnd(object),
