@@ -67,7 +67,7 @@ describe("the README", () => {
     void go(world.process())
     await world.stopped()
     world.crash()
-    world.time.now += 50_000
+    world.time.now += 55_000
     await drain(world)
     const { records } = await go(world.history())
     const settled = records.find(({ kind }) => kind === "ToolSettled")
