@@ -14,6 +14,7 @@ import { makeWireClient } from "../contracts/transport/WireClient.ts"
 import type { Faults } from "./Faults.ts"
 import type { Outside } from "./Outside.ts"
 import type { Address, Operation, Plan } from "./Plan.ts"
+import { denies, principalOf } from "./Policy.ts"
 import type { Queue, Runner } from "./Queue.ts"
 import type { Intent, Told } from "./Told.ts"
 
@@ -169,10 +170,12 @@ const submit = (client: Client, operation: Submit, doing: Doing): Effect.Effect<
 export const resolveAll = ({ rpcs }: Client, address: Address, doing: Doing) =>
   Effect.gen(function* () {
     const { ownerId, threadId } = address
+    let found = 0
     const explained = yield* rpcs.thread.explain({ ownerId, threadId })
     for (const { submissionId, waits } of explained) {
       for (const { blocker, name, recordId } of waits) {
         if (blocker !== "unknown" || name === undefined || recordId === undefined) continue
+        found += 1
         const result = doing.outside.lookUp(submissionId, name)
         if (result === undefined) doing.outside.giveLeave(submissionId, name)
         const resolution =
@@ -191,6 +194,20 @@ export const resolveAll = ({ rpcs }: Client, address: Address, doing: Doing) =>
           }),
         )
       }
+    }
+    return found
+  })
+
+const looks = 16
+const lookEveryMillis = 8_000
+
+/** Looks again and again until there is a call to decide, and decides it. */
+const attend = (client: Client, address: Address, doing: Doing) =>
+  Effect.gen(function* () {
+    for (let look = 0; look < looks && !doing.faults.isHealed(); look++) {
+      const found = yield* Effect.orElseSucceed(resolveAll(client, address, doing), () => 0)
+      if (found > 0) return
+      yield* Effect.sleep(lookEveryMillis)
     }
   })
 
@@ -219,6 +236,14 @@ const intrude = ({ rpcs }: Client, address: Address, doing: Doing): Effect.Effec
 /** What a call that is not allowed may come to, besides never arriving. */
 const refusals = new Set(["OperationDenied", "InvalidInput", "Unavailable"])
 
+/** Whether the policy lets a client do it. */
+const may = (
+  { plan }: Doing,
+  client: number,
+  operation: string,
+  { ownerId, threadId }: Address,
+): boolean => !denies(plan, { operation, principal: principalOf(client), ownerId, threadId })
+
 const said = { author: "operator", reason: "because" }
 
 /** What an operation does. It never fails: who operates looks again. */
@@ -242,7 +267,7 @@ export const perform = (
       const { ownerId, submissionId, threadId } = receipt
       const payload = { ownerId, threadId, submissionId, ...said }
       if (operation._tag === "Retry") return quietly(owner.retry(payload))
-      intent.abortAsked = true
+      if (may(doing, operation.client, "abort", receipt)) intent.abortAsked = true
       const accepted = Effect.map(owner.abort(payload), () => {
         intent.abortAccepted = true
       })
@@ -266,6 +291,8 @@ export const perform = (
       const address = plan.threads[operation.thread] as Address
       switch (operation._tag) {
         case "Pause":
+          if (may(doing, operation.client, "pauseThread", address))
+            told.paused.add(operation.thread)
           return quietly(owner.pauseThread({ ...address, ...said }))
         case "Resume":
           return quietly(owner.resumeThread({ ...address, ...said }))
@@ -279,6 +306,8 @@ export const perform = (
           return intrude(client, address, doing)
         case "Resolve":
           return quietly(resolveAll(client, address, doing))
+        case "Attend":
+          return quietly(attend(client, address, doing))
         case "Read":
           return quietly(
             Effect.all([
@@ -293,7 +322,8 @@ export const perform = (
         case "Observe":
           return quietly(Effect.timeoutOption(Stream.runDrain(thread.observe(address)), 20_000))
         case "Forget":
-          told.forgotten.add(operation.thread)
+          if (may(doing, operation.client, "forgetThread", address))
+            told.forgotten.add(operation.thread)
           return quietly(owner.forgetThread({ ...address, ...said, abort: operation.abort }))
       }
     }

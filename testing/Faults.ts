@@ -33,6 +33,9 @@ export const faultKinds = [
   "client vanishes",
   "client sends twice",
   "owner lost",
+  "lane rows deleted",
+  "fault rows deleted",
+  "policy fails",
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 

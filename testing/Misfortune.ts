@@ -2,9 +2,11 @@
  * The faults of a plan, done to the world at their times, and the healing that ends them.
  *
  * - M1 A record that rots is put back as it was when the world heals.
- * - M2 An owner that is lost is rebuilt by somebody who knows its threads' ids.
+ * - M2 An owner that is lost is rebuilt by somebody who knows its threads' ids; so are lanes whose rows were
+ *   deleted. Whoever deletes the rows of faults need do nothing.
  */
-import { type Doing, perform } from "./Client.ts"
+import type { OwnerId } from "../contracts/Identifiers.ts"
+import { type Doing, perform, persist } from "./Client.ts"
 import type { SimulatedObject } from "./Incarnation.ts"
 import type { PlannedFault } from "./Plan.ts"
 import { objectAt, startsAt, type World } from "./World.ts"
@@ -42,6 +44,41 @@ const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void =>
       world.lost.delete(object.name),
     ),
   )
+}
+
+/** The owner of an object. */
+const ownerOf = ({ platform }: World, { kind, name }: SimulatedObject): SimulatedObject =>
+  platform.object("owner", kind === "thread" ? name.slice(0, name.indexOf("/")) : name)
+
+/** Deletes lanes beside their owner: of a thread its own, of an owner some. They are reconciled. // M2 */
+const deleteLanes = (world: World, { kind, name, state }: SimulatedObject): void => {
+  const [client] = world.clients
+  const owner = ownerOf(world, { kind, name, state } as SimulatedObject)
+  if (client === undefined || !owner.state.hasTable("lanes")) return
+  const ownerId = owner.name as OwnerId
+  const threadIds = world.plan.threads
+    .filter((address) => address.ownerId === ownerId)
+    .map(({ threadId }) => threadId)
+    .filter((threadId) =>
+      kind === "thread" ? name === `${ownerId}/${threadId}` : world.queue.random.chance(0.6),
+    )
+  for (const threadId of threadIds) {
+    owner.state.tamper("DELETE FROM lanes WHERE thread_id = ?", threadId)
+    world.lost.add(`${ownerId}/${threadId}`)
+  }
+  world.queue.at(world.queue.now() + 500, client.runner, "reconcile", () =>
+    client.run(
+      persist(client.rpcs.owner.reconcile({ ownerId, threadIds }), () => false),
+      () => {
+        for (const threadId of threadIds) world.lost.delete(`${ownerId}/${threadId}`)
+      },
+    ),
+  )
+}
+
+const deleteFaults = (world: World, object: SimulatedObject): void => {
+  const { state } = ownerOf(world, object)
+  if (state.hasTable("recovery_faults")) state.tamper("DELETE FROM recovery_faults")
 }
 
 const failStorage = (
@@ -93,6 +130,10 @@ const strike = (world: World, doing: Doing, fault: PlannedFault): void => {
       return undefined
     case "owner lost":
       return loseOwner(world, doing, object)
+    case "lane rows deleted":
+      return deleteLanes(world, object)
+    case "fault rows deleted":
+      return deleteFaults(world, object)
     default:
       return undefined
   }

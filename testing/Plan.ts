@@ -11,7 +11,7 @@ import { type Denial, drawDenials } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
 import { deadlyScript, drawScript, type Reconciling, type Script, type Taste } from "./Script.ts"
-import type { Strike } from "./Strikes.ts"
+import type { PointDoes, Strike } from "./Strikes.ts"
 
 export interface Address {
   readonly ownerId: OwnerId
@@ -302,7 +302,7 @@ const aimed = (drawing: Drawing): Aimed => {
     const thread = random.below(plan.threads.length)
     const owner = plan.owners.indexOf(plan.threads[thread]?.ownerId as OwnerId)
     const places = { owner, thread: plan.owners.length + thread }
-    const does = random.weighted<Strike & { readonly _tag: "AtPoint" }["does"]>([
+    const does = random.weighted<PointDoes>([
       [6, { _tag: "Crashes" }],
       [1, { _tag: "CrashesWith", others: [of === "owner" ? places.thread : owner] }],
       [1, { _tag: "IsReplaced" }],
@@ -313,7 +313,9 @@ const aimed = (drawing: Drawing): Aimed => {
     lastsMillis = Math.max(lastsMillis, lure.lastsMillis)
     for (const [index, bait] of lure.baits.entries()) {
       if (bait._tag !== "Fault")
-        operations.push(operationOf(drawing, bait, { thread, name: `${of}.${name}${count}`, index }))
+        operations.push(
+          operationOf(drawing, bait, { thread, name: `${of}.${name}${count}`, index }),
+        )
       else {
         const at = random.below(spreadMillis * 2)
         faults.push({ at, kind: bait.kind, object: places[bait.of], lastsMillis: 10_000 })
@@ -381,7 +383,6 @@ export const drawPlan = (seed: number): Plan => {
     ...(limits === undefined ? {} : { limits }),
     ...(denials === undefined ? {} : { denials }),
     healsAt:
-      spreadMillis * 2 +
-      Math.max(aims?.lastsMillis ?? 0, random.pick([1_000, 30_000, 200_000])),
+      spreadMillis * 2 + Math.max(aims?.lastsMillis ?? 0, random.pick([1_000, 30_000, 200_000])),
   }
 }

@@ -29,6 +29,8 @@ export interface Told {
   readonly idOf: (key: string) => Receipt | undefined
   /** Threads that somebody asked to have forgotten. */
   readonly forgotten: Set<number>
+  /** Threads that somebody asked to have paused. */
+  readonly paused: Set<number>
 }
 
 export const makeTold = (): Told => {
@@ -36,6 +38,7 @@ export const makeTold = (): Told => {
   return {
     intents,
     forgotten: new Set(),
+    paused: new Set(),
     intent: (operation, address) => {
       const found = intents.get(operation.key)
       if (found !== undefined) return found

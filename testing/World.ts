@@ -7,8 +7,9 @@
  */
 import { Effect, Layer } from "effect"
 import { runScheduled } from "../client/Scheduled.ts"
+import type { Authorizer } from "../contracts/Authorization.ts"
 import type { OwnerId } from "../contracts/Identifiers.ts"
-import { makeLimits } from "../contracts/Limits.ts"
+import { type Limits, makeLimits } from "../contracts/Limits.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
@@ -22,6 +23,7 @@ import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "
 import { makeNetwork, type Network, type Sender } from "./Network.ts"
 import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
 import type { Plan } from "./Plan.ts"
+import { policyOf, principalOf, stranger } from "./Policy.ts"
 import { makePlatform, type Platform } from "./Platform.ts"
 import { makeQueue, type Queue } from "./Queue.ts"
 import { makeRandom } from "./Random.ts"
@@ -34,8 +36,6 @@ import { makeTrace } from "./Trace.ts"
 
 /** The start of every run: epoch milliseconds. */
 export const startsAt = 1_800_000_000_000
-
-const limits = makeLimits()
 
 const digests = Object.fromEntries(
   Object.entries(deployments).map(([version, agents]) => [version, agentsDigest(agents)]),
@@ -67,13 +67,18 @@ export interface World {
   readonly told: Told
   readonly coverage: Coverage
   readonly strikes: Strikes
+  readonly limits: Limits
+  /** The application's policy; everything is allowed without one. */
+  readonly policy: Authorizer | undefined
   readonly clients: ReadonlyArray<Client>
+  /** A client whom a policy, if there is one, denies everything. */
+  readonly stranger: Client
   readonly cron: Doing["cron"]
   /** The deployments that new incarnations may run. */
   versions: ReadonlyArray<string>
   /** How often each submission has killed its object. */
   readonly killed: Map<string, number>
-  /** Owners that were lost, and not rebuilt yet. */
+  /** Owners that were lost, and threads whose lanes were; not reconciled yet. */
   readonly lost: Set<string>
 }
 
@@ -141,7 +146,8 @@ const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) =
   const sender: Sender = { runner, leave: (send) => leaveObject(incarnation, send) }
   const reach = reaching(world.network, world.platform)(sender)
   const shared = {
-    limits,
+    limits: world.limits,
+    ...(world.policy === undefined ? {} : { authorizer: world.policy }),
     codeVersion: version,
     agentsDigest: digests[version] as string,
     failpoints: failpointsOf(world, incarnation),
@@ -171,12 +177,12 @@ const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) =
         owner: (ownerId: OwnerId) => reach.owner(ownerId),
       })
     case "registry":
-      return built(makeRegistryRuntime(host, { limits }))
+      return built(makeRegistryRuntime(host, shared))
   }
 }
 
 const clientsOf = (world: World, onLog: (line: LogLine) => void) => {
-  const { network, plan, platform, queue } = world
+  const { limits, network, plan, platform, queue } = world
   const reachFrom = reaching(network, platform)
   const make = (name: string) => {
     const runner = queue.runner(name)
@@ -185,19 +191,18 @@ const clientsOf = (world: World, onLog: (line: LogLine) => void) => {
     return { runner, context, reach: reachFrom(sender) }
   }
   let requests = 0
-  const clients = Array.from({ length: plan.clients }, (_, index) => {
-    const { context, reach, runner } = make(`client ${index}`)
-    return makeClient({
-      principal: `client-${index}`,
-      runner,
-      context,
-      ...reach,
-      requestId: () => `c${index}-${requests++}`,
-    })
-  })
+  const clientNamed = (name: string, principal: string) => {
+    const { context, reach, runner } = make(name)
+    const requestId = () => `${name}-${requests++}`
+    return makeClient({ principal, runner, context, ...reach, requestId })
+  }
+  const clients = Array.from({ length: plan.clients }, (_, index) =>
+    clientNamed(`client ${index}`, principalOf(index)),
+  )
   const cron = make("cron")
   return {
     clients,
+    stranger: clientNamed(stranger, stranger),
     cron: () => Effect.scoped(runScheduled(cron.reach, cron.reach.registry, limits)),
   }
 }
@@ -205,6 +210,7 @@ const clientsOf = (world: World, onLog: (line: LogLine) => void) => {
 /** Makes the world of a plan. Nothing has happened in it yet. */
 export const makeWorld = (plan: Plan, options: WorldOptions): World => {
   const random = makeRandom(plan.seed ^ 0x5eed) // W1
+  const limits = makeLimits(plan.limits)
   const queue = makeQueue({
     random,
     pace: plan.pace,
@@ -257,8 +263,10 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     onDone: (call) => watching.onDone(call),
     onDiffers: (submissionId, name, values) => watching.onDiffers(submissionId, name, values),
   })
-  const parts = {
+  const parts: Omit<World, "stranger"> = {
     plan,
+    limits,
+    policy: policyOf(plan, faults),
     queue,
     faults,
     platform,
@@ -273,7 +281,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     clients: [],
     cron: () => Effect.void,
   }
-  const world: World = parts
+  const world = parts as World
   Object.assign(
     world,
     clientsOf(world, (line) => watching.onLog(line)),

@@ -3,7 +3,7 @@
  * enrolled, belongs to a thread that has nothing to run.
  *
  * - A1 Of a paused thread nothing runs; what is parked waits for somebody's word.
- * - A2 An owner that was lost knows nothing until it is rebuilt.
+ * - A2 An owner that was lost knows nothing until it is rebuilt, and nothing of a lane that was deleted.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
@@ -34,7 +34,8 @@ export const laneKnows = (
   thread: SimulatedObject,
   violate: Violate,
 ): void => {
-  if (world.lost.has(owner.name) || !thread.state.hasTable("submissions")) return // A2
+  if (world.lost.size > 0 && (world.lost.has(owner.name) || world.lost.has(thread.name))) return // A2
+  if (!thread.state.hasTable("submissions")) return
   const [lane] = owner.state.hasTable("lanes")
     ? owner.state.read<{ [K in keyof StoredLane]: StoredLane[K] }>(
         "SELECT enrolled, must_visit, work FROM lanes WHERE thread_id = ?",
