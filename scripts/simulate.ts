@@ -14,12 +14,15 @@ import { shrink } from "../testing/Shrink.ts"
 import { runPlan, type Violation } from "../testing/Simulation.ts"
 import { coverageLines } from "../testing/CoverageTable.ts"
 import { tell } from "../testing/Tell.ts"
+import { showControls } from "./controls.ts"
 import { flagsOf, runScript, UsageError } from "./flags.ts"
 
 const usage = `usage: npm run simulate -- --seeds A..B [--json] [--workers N]
        npm run simulate -- --seed N [--trace]
+       npm run simulate -- --controls [--only NAME] [--search] [--seeds A..B] [--json] [--workers N]
 
-Runs seeds of the simulation. --seed N runs one; --trace prints all that happened in it.`
+Runs seeds of the simulation. --seed N runs one; --trace prints all that happened in it. --controls runs broken
+copies of the product, which the simulation must catch: as they are pinned, or by --search at random.`
 
 interface Found {
   schedules: number
@@ -131,13 +134,25 @@ const main = async (): Promise<void> => {
     seed: { type: "string" },
     workers: { type: "string" },
     trace: { type: "boolean" },
+    controls: { type: "boolean" },
+    only: { type: "string" },
+    search: { type: "boolean" },
     json: { type: "boolean" },
   })
   if (flags.seed !== undefined) return one(Number(flags.seed), flags.trace === true)
+  const asked = Math.min(Number(flags.workers ?? availableParallelism()), availableParallelism()) // S1
+  const workers = Math.max(1, asked)
+  if (flags.controls === true)
+    return showControls({
+      only: flags.only,
+      search: flags.search === true,
+      json: flags.json === true,
+      seeds: rangeOf(flags.seeds ?? "1..3000"),
+      workers,
+    })
   const { from, to } = rangeOf(flags.seeds ?? "1..1000")
-  const workers = Math.min(Number(flags.workers ?? availableParallelism()), availableParallelism()) // S1
   const begun = performance.now()
-  const found = await runShared(from, to, Math.max(1, workers))
+  const found = await runShared(from, to, workers)
   const perSecond = Math.round((found.schedules / (performance.now() - begun)) * 10_000) / 10
   const { faults, schedules, violations } = found
   if (flags.json === true) console.log(JSON.stringify({ schedules, perSecond, faults, violations }))

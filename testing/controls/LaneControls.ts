@@ -1,0 +1,125 @@
+/** Controls of what an owner knows of its lanes: enrolments, reports, the set in flight, turns. */
+import type { Control } from "./Control.ts"
+import { deadlyScript } from "../Script.ts"
+import { atPoint, ofRequest, owner, step, submits, t0, world } from "./Worlds.ts"
+
+/** A client that hears nothing sends nothing again. */
+const vanishes = { "client vanishes": 1 }
+
+export const laneControls: ReadonlyArray<Control> = [
+  {
+    name: "clear with an active mutation",
+    invariant: "I8",
+    edits: [
+      {
+        file: "owner-object/Finish.ts",
+        find: `  if (overlap.count > 0) {
+    writeLane(block, before, accepted.lane, { afterTurn: false })`,
+        replace: `  if (overlap.count > 0) {
+    writeLane(block, before, { ...accepted.lane, enrolled: undefined }, { afterTurn: false })`,
+      },
+    ],
+    // The first is done before the second, which waits in its owner, gets to the thread; and nobody hears of that.
+    pinned: world({
+      rates: vanishes,
+      operations: [submits(0, "k0", []), submits(1, "k1", [])],
+      strikes: [
+        atPoint(owner, "body:before", 2, { _tag: "Waits", millis: 900 }),
+        ofRequest(t0, "admit", 2, { _tag: "ReplyLost" }),
+      ],
+    }),
+  },
+  {
+    name: "no fence",
+    invariant: "I8",
+    edits: [
+      {
+        file: "thread-actors/Fence.ts",
+        find: "const late = (fence !== null && generation <= fence) || refused.includes(generation) // F1",
+        replace: "const late = refused.includes(generation)",
+      },
+    ],
+    // Its admission lands after its owner has given up on it, and has looked.
+    pinned: world({
+      rates: vanishes,
+      operations: [submits(0, "k0", [])],
+      strikes: [ofRequest(t0, "admit", 1, { _tag: "Late", millis: 40_000 })],
+    }),
+  },
+  {
+    name: "finish clears an older enrolment",
+    invariant: "I8",
+    edits: [
+      {
+        file: "owner-object/Finish.ts",
+        find: "overlap.cleanAtFirst && overlap.allAnswered",
+        replace: "overlap.allAnswered",
+      },
+    ],
+    // As before; and while the visit is on its way another mutation comes and is answered.
+    pinned: world({
+      rates: vanishes,
+      operations: [submits(0, "k0", []), submits(30_500, "k1", [])],
+      strikes: [
+        ofRequest(t0, "admit", 1, { _tag: "Late", millis: 40_000 }),
+        ofRequest(t0, "inspect", 1, { _tag: "Late", millis: 1_000 }),
+      ],
+    }),
+  },
+  {
+    name: "older revision accepted",
+    invariant: "I14",
+    edits: [
+      {
+        file: "owner-object/Block.ts",
+        find: "if (!foreign && stored !== undefined && report.revision < stored.revision) {",
+        replace: "if (!foreign && stored !== undefined && report.revision < 0) {",
+      },
+    ],
+    pinned: { _tag: "Seeds", seeds: [] },
+  },
+  {
+    name: "running head without dueAt",
+    // The report of a running head says so; when its lane is looked at again is its owner's own mark.
+    invariant: "I7",
+    edits: [
+      {
+        file: "owner-object/Rotation.ts",
+        find: `return { work: "dispatch", at: lane.marks.watchAt ?? now + limits.watchMillis }`,
+        replace: "return undefined",
+      },
+    ],
+    pinned: world({ operations: [submits(0, "k0", [step("s", { takesMillis: 20_000 })])] }),
+  },
+  {
+    name: "in-flight set written after the calls",
+    invariant: "I18",
+    edits: [
+      {
+        file: "owner-object/Select.ts",
+        find: "inFlight, // D3",
+        replace: "",
+      },
+    ],
+    // What kills its thread takes the owner with it: only the set in flight tells whose turn it was.
+    pinned: world({
+      flushMillis: 10,
+      killsTake: [owner],
+      healsAt: 3_000_000,
+      operations: [submits(0, "k0", deadlyScript.ops)],
+    }),
+  },
+  {
+    name: "wake lost between check and wait",
+    invariant: "I19",
+    edits: [
+      { file: "owner-object/Pass.ts", find: "      latch.closeUnsafe()\n", replace: "" },
+      {
+        file: "owner-object/Pass.ts",
+        find: "        yield* pause(owner, life, pass, latch)",
+        replace: "        latch.closeUnsafe()\n        yield* pause(owner, life, pass, latch)",
+      },
+    ],
+    pinned: { _tag: "Seeds", seeds: [] },
+  },
+]

@@ -1,0 +1,120 @@
+/** Controls of runs in their threads: attempts, epochs, settlements, forgetting. */
+import type { Control } from "./Control.ts"
+import { deadlyScript } from "../Script.ts"
+import { asks, atPoint, ofRequest, step, submits, t0, works, world } from "./Worlds.ts"
+
+export const runControls: ReadonlyArray<Control> = [
+  {
+    name: "recover ignores a live attempt",
+    invariant: "I3",
+    edits: [
+      {
+        file: "thread-actors/Decision.ts",
+        find: `if (row.state === "running" && isLive(row, live)) return deferred("AwaitAttempt")`,
+        replace: "",
+      },
+    ],
+    // The recovery of a lost attempt is replayed by the platform while the next attempt runs.
+    pinned: world({
+      operations: [submits(0, "k0", [step("a"), works(20_000), step("b")])],
+      strikes: [
+        atPoint(t0, "step:after", 1, { _tag: "Crashes" }),
+        ofRequest(t0, "recover", 1, { _tag: "Replayed", millis: 5_000 }),
+      ],
+    }),
+  },
+  {
+    name: "strike not flushed",
+    invariant: "I18",
+    edits: [
+      {
+        file: "thread-actors/Claim.ts",
+        find: "flushFirst: suspect || row.attempts > 1,",
+        replace: "flushFirst: suspect && row.attempts < 0,",
+      },
+    ],
+    pinned: world({
+      flushMillis: 10,
+      healsAt: 3_000_000,
+      operations: [submits(0, "k0", deadlyScript.ops)],
+    }),
+  },
+  {
+    name: "failed step not recorded",
+    invariant: "I5",
+    edits: [
+      {
+        file: "thread-actors/Step.ts",
+        find: `  return record(
+    running,
+    { kind: "StepFailed", name, payload },
+    Effect.fail(kept === undefined ? new StepFailed({ step: name, ...told }) : kept.value),
+  )`,
+        replace: `  return payload === ""
+    ? record(running, { kind: "StepFailed", name, payload }, Effect.void)
+    : Effect.fail(kept === undefined ? new StepFailed({ step: name, ...told }) : kept.value)`,
+      },
+    ],
+    pinned: world({ operations: [submits(0, "k0", [step("s", { ends: "refused" })])] }),
+  },
+  {
+    name: "settling block blind to an abort",
+    invariant: "I1",
+    edits: [
+      {
+        file: "thread-actors/Settle.ts",
+        find: "  if (intent !== undefined)\n    return settled(block, live, abortedBy(",
+        replace:
+          '  if (intent !== undefined && verdict._tag === "OutOfTime")\n    return settled(block, live, abortedBy(',
+      },
+    ],
+    // What cannot be interrupted ends well within its grace.
+    pinned: world({
+      operations: [submits(0, "k0", [works(5_000, true)]), asks(2_000, "Abort", "k0")],
+    }),
+  },
+  {
+    name: "forget without tombstone",
+    invariant: "I2",
+    edits: [
+      {
+        file: "thread-actors/Forget.ts",
+        find: "forgottenAt: block.now, // O4",
+        replace: "forgottenAt: null,",
+      },
+    ],
+    pinned: world({
+      operations: [
+        submits(0, "k0", [step("s")]),
+        { _tag: "Forget", at: 10_000, client: 0, thread: 0, abort: false },
+      ],
+    }),
+  },
+  {
+    name: "epoch not bumped at settlement",
+    invariant: "I4",
+    edits: [
+      {
+        file: "thread-actors/Settle.ts",
+        find: "    row.epoch + 1, // D2\n    content.outcome,",
+        replace: "    row.epoch,\n    content.outcome,",
+      },
+    ],
+    pinned: world({ operations: [submits(0, "k0", [step("s")])] }),
+  },
+  {
+    name: "a key is admitted twice",
+    invariant: "I2",
+    edits: [
+      {
+        file: "thread-actors/Admission.ts",
+        find: "    admission.idempotencyKey,\n    admission.agent,",
+        replace: "    `${admission.idempotencyKey}#${sequence}`,\n    admission.agent,",
+      },
+    ],
+    pinned: world({
+      operations: [submits(0, "k0", [])],
+      strikes: [ofRequest(t0, "admit", 1, { _tag: "ReplyLost" })],
+    }),
+  },
+]

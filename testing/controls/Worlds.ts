@@ -1,0 +1,126 @@
+/**
+ * Small worlds, written by hand: nothing in them is drawn, and messages, flushes and clocks are as quick and exact
+ * as can be, so that what happens depends on what is written and not on how a seed is read.
+ */
+import type { OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
+import type { Operation, Plan } from "../Plan.ts"
+import type { Behaviour, CallOp, OneOp, Op, Script, StepOp } from "../Script.ts"
+import type { Strike } from "../Strikes.ts"
+import type { Control } from "./Control.ts"
+
+/** `o1` has the place 0 among the objects, its threads `t0`, `t1` and `t2` have the places 1 to 3. */
+export const [owner, t0, t1, t2] = [0, 1, 2, 3] as const
+
+const quick: Plan = {
+  seed: 1,
+  pace: { preempts: 0, shuffles: 0, bursts: 0.5, yields: 0, lags: 0 },
+  rates: {},
+  latencyMillis: 0,
+  strayMillis: 1,
+  alarmLagMillis: 1,
+  flushMillis: 0,
+  skewMillis: 0,
+  owners: ["o1" as OwnerId],
+  threads: ["t0", "t1", "t2"].map((name) => ({
+    ownerId: "o1" as OwnerId,
+    threadId: name as ThreadId,
+  })),
+  clients: 1,
+  operations: [],
+  faults: [],
+  reconciling: "looks",
+  healsAt: 300_000,
+}
+
+/** A world in which this happens, and the strikes come as they are told. */
+export const world = (given: Partial<Plan> & Pick<Plan, "operations">): Control["pinned"] => ({
+  _tag: "World",
+  plan: { ...quick, ...given },
+})
+
+type Submitted = Partial<
+  Omit<Extract<Operation, { readonly _tag: "Submit" }>, "_tag" | "script" | "at">
+>
+
+/** A script is submitted to a thread, which is `t0` by default. */
+export const submits = (
+  at: number,
+  key: string,
+  ops: ReadonlyArray<Op>,
+  given: Submitted & { readonly ends?: Script["ends"] } = {},
+): Operation => {
+  const { ends = "well", ...rest } = given
+  const script: Script = { ops, ends }
+  const usual = { client: 0, thread: 0, agent: "first", afterMillis: undefined, waits: false }
+  return { _tag: "Submit", at, key, script, ...usual, ...rest }
+}
+
+/** Somebody asks for something about a submission. */
+export const asks = (at: number, what: "Abort" | "Retry", key: string): Operation => ({
+  _tag: what,
+  at,
+  client: 0,
+  key,
+})
+
+/** Somebody does something to `t0`. */
+export const does = (at: number, what: "Pause" | "Resume" | "Wake" | "Resolve"): Operation => ({
+  _tag: what,
+  at,
+  client: 0,
+  thread: 0,
+})
+
+const behaviour = (given: Partial<Behaviour>): Behaviour => ({
+  takesMillis: 0,
+  failures: 0,
+  ends: "well",
+  ...given,
+})
+
+export const step = (
+  name: string,
+  given: Partial<Behaviour> & { readonly retries?: number } = {},
+): StepOp => {
+  const { retries = 0, ...rest } = given
+  const times = { retries, retryMillis: 3_000, timeoutMillis: 300_000 }
+  return { _tag: "Step", name, behaviour: behaviour(rest), ...times }
+}
+
+/** `landsMillis`: when the provider carries it out; never without it. */
+export const call = (
+  name: string,
+  tool: CallOp["tool"],
+  given: Partial<Behaviour> & { readonly landsMillis?: number } = {},
+): CallOp => {
+  const { landsMillis, ...rest } = given
+  const lands = landsMillis === undefined ? {} : { landsMillis }
+  return { _tag: "Call", name, tool, behaviour: behaviour(rest), ...lands }
+}
+
+export const works = (millis: number, uninterruptible = false): OneOp => ({
+  _tag: "Work",
+  millis,
+  uninterruptible,
+})
+
+export const atOnce = (...branches: ReadonlyArray<OneOp>): Op => ({ _tag: "Parallel", branches })
+
+type RequestStrike = Extract<Strike, { readonly _tag: "OfRequest" }>
+type PointStrike = Extract<Strike, { readonly _tag: "AtPoint" }>
+
+/** What becomes of the nth request of a kind to an object. */
+export const ofRequest = (
+  object: number,
+  tag: string,
+  nth: number,
+  struck: RequestStrike["does"],
+): Strike => ({ _tag: "OfRequest", object, tag, nth, does: struck })
+
+/** What an object does when it reaches a failpoint for the nth time. */
+export const atPoint = (
+  object: number,
+  point: string,
+  nth: number,
+  struck: PointStrike["does"],
+): Strike => ({ _tag: "AtPoint", object, point, nth, does: struck })

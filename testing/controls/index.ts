@@ -1,0 +1,13 @@
+/** Every control, in the order of the design. */
+import type { Control } from "./Control.ts"
+import { laneControls } from "./LaneControls.ts"
+import { alarmControls } from "./AlarmControls.ts"
+import { runControls } from "./RunControls.ts"
+import { callControls } from "./CallControls.ts"
+
+export const controls: ReadonlyArray<Control> = [
+  ...laneControls,
+  ...alarmControls,
+  ...runControls,
+  ...callControls,
+]
