@@ -92,7 +92,7 @@ export const deliverAlarm = (owner: Owner, ownerId: OwnerId) => {
   return Effect.gen(function* () {
     const life = yield* aliveLife(owner, ownerId)
     if (life.pass !== undefined) return yield* armThenJoin(owner, life)
-    life.armedAt = undefined
+    AlarmSlot.rang(life, owner.host.now(), owner.limits)
     life.passWaiters.add((report) => (ended = report))
     yield* runPass(owner, life)
   }).pipe(

@@ -9,6 +9,8 @@
  * - C3 While a pass runs no deadline is written: the pass's own re-arm is the cover.
  * - C4 Armed times are in the future.
  * - C5 A pass that hangs holds nobody's alarm.
+ * - C6 The platform rings by a clock of its own. An alarm that rings early by this object's clock is set later by
+ *   as much from then on: set for the same time again it would ring at once, over and over.
  */
 import type { Limits } from "../contracts/Limits.ts"
 import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
@@ -27,8 +29,20 @@ export const passRuns = (life: Life, now: number, limits: Limits): boolean =>
 
 const set = (slot: AlarmSlot, life: Life, atMillis: number, now: number): void => {
   const at = Math.max(Math.ceil(atMillis), now + 1) // C4
-  slot.set(at)
+  slot.set(at + life.behindMillis) // C6
   life.armedAt = at
+}
+
+/**
+ * The alarm has rung. How early, by this object's clock, tells how far that is behind the platform's; no ring is
+ * believed for more than clocks may be apart, so that one which meant another time puts nothing off for long. // C6
+ */
+export const rang = (life: Life, now: number, { clockAllowanceMillis }: Limits): void => {
+  const { armedAt, behindMillis } = life
+  if (armedAt === undefined) return
+  const earlyMillis = Math.max(0, armedAt + behindMillis - now)
+  life.behindMillis = Math.min(earlyMillis, behindMillis + clockAllowanceMillis)
+  life.armedAt = undefined
 }
 
 /** Arms for a pass that may not come back; the pass owns the alarm until it finishes. */

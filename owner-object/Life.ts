@@ -90,6 +90,8 @@ export interface Life {
   lastTicket: number
   /** The armed time as last written or read. */
   armedAt: number | undefined
+  /** How far this object's clock is known to be behind the one by which alarms ring. */
+  behindMillis: number
   /** Whether this deployment has an owner registry to enter. */
   readonly registers: boolean
   /** Whether it is known that nothing has a deadline. */
@@ -136,6 +138,7 @@ export const beginLife = (
     counter: 0,
     lastTicket: version === 0 ? 0 : latestTicketUpTo(sql, host.now()),
     armedAt: armedAt ?? undefined,
+    behindMillis: 0,
     registers,
     quiet: version === 0 || (earliestTicket(sql, true) === undefined && entryAt === undefined),
     overlaps: new Map(),

@@ -6,6 +6,7 @@ import {
   armRetry,
   lower,
   needsRepair,
+  rang,
 } from "../../../owner-object/AlarmSlot.ts"
 import { beginLife } from "../../../owner-object/Life.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
@@ -69,6 +70,35 @@ describe("the alarm slot", () => {
     expect(needsRepair(life, now, limits)).toBe(true)
     life.armedAt = undefined
     expect(needsRepair(life, now, limits)).toBe(true)
+  })
+
+  it("is set as much later as it rang early, so that it does not ring for the same time over and over", () => {
+    const { storage, life, lowerTo } = begin()
+    armRetry(storage.alarm, life, now + 1_000, now)
+    rang(life, now, limits)
+    armRetry(storage.alarm, life, now + 1_000, now)
+    expect(storage.alarmAt()).toBe(now + 2_000)
+    lowerTo(now + 1_000)
+    expect(storage.alarmAt()).toBe(now + 2_000)
+    lowerTo(now + 900)
+    expect(storage.alarmAt()).toBe(now + 1_900)
+    rang(life, now + 900, limits)
+    armRetry(storage.alarm, life, now + 9_000, now + 900)
+    expect(storage.alarmAt()).toBe(now + 10_000)
+    rang(life, now + 10_000, limits)
+    armRetry(storage.alarm, life, now + 11_000, now + 10_000)
+    expect(storage.alarmAt()).toBe(now + 11_000)
+  })
+
+  it("is set at most 5 s later after one ring that came early, and rings every 5 s at most for a clock that is far behind", () => {
+    const { storage, life } = begin()
+    const at = now + 3_600_000
+    for (const later of [5_000, 10_000, 15_000]) {
+      armRetry(storage.alarm, life, at, now)
+      rang(life, now, limits)
+      armRetry(storage.alarm, life, at, now)
+      expect(storage.alarmAt()).toBe(at + later)
+    }
   })
 
   it("is deleted when no lane needs anything, and needs no repair then", () => {

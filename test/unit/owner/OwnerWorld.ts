@@ -58,6 +58,8 @@ export interface WorldOptions {
   readonly name?: string | undefined
   /** How long an alarm must stand unchanged beyond its time before it is delivered. */
   readonly alarmLagMillis?: number
+  /** How far the object's clock is behind the one by which its alarms ring. */
+  readonly clockBehindMillis?: number
   /** Asked before each use of the storage; throws to make it fail. */
   readonly storageFault?: (use: "transaction" | "commit" | "alarm" | "size") => void
   /** The owner registry; a deployment has none unless a test gives one. */
@@ -138,7 +140,11 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
   const start = () => {
     const { view, revoke } = revocable(storage, options.storageFault)
     const runtime = makeOwnerRuntime(
-      makeNodeHost({ name: "name" in options ? options.name : ownerId, storage: view }),
+      makeNodeHost({
+        name: "name" in options ? options.name : ownerId,
+        storage: view,
+        now: () => Date.now() - (options.clockBehindMillis ?? 0),
+      }),
       {
         limits,
         codeVersion: "v1",
