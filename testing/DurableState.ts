@@ -60,6 +60,8 @@ export interface DurableState {
   readonly consumeAlarm: () => void
   /** Batches ever made, those taken back included. */
   readonly batches: () => number
+  /** How often the object has used its storage, reads included. */
+  readonly uses: () => number
   readonly setFault: (fault: StorageFault) => void
   readonly fault: () => StorageFault
   /** Reads beside the object: for those who judge. */
@@ -91,6 +93,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
   let depth = 0
   let durable = 0
   let batches = 0
+  let uses = 0
   let flushing = false
   let fault: StorageFault = "none"
   let waiting: Array<Waiting> = []
@@ -187,6 +190,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
 
   const viewOf = (tenant: Tenant): ObjectStorage => {
     const check = (): void => {
+      uses += 1
       if (!tenant.holdsStorage) throw new StorageFailure(new Error("another instance took over")) // S3
       if (fault === "failing") throw new StorageFailure(new Error("disk I/O error"))
     }
@@ -257,6 +261,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
       alarms = alarms.map(() => null)
     },
     batches: () => batches,
+    uses: () => uses,
     setFault: (next) => {
       fault = next
     },

@@ -115,7 +115,7 @@ const carryOn = (world: World, doing: Doing, violate: Doing["violate"]): boolean
       violate("I20", "the world does not come to rest")
       return false
     }
-    judge.whenQuiet(world, violate)
+    judge.whenQuiet(world, doing, violate, () => runToQuiet(world))
     if (round > 0 && isSettled(world)) return true
     operate(world, doing)
     if (round % 2 === 1) clientOf(world, 0).run(Effect.ignore(world.cron()))
@@ -150,6 +150,7 @@ const run = (plan: Plan, options: RunOptions): Outcome => {
     schedule(made, doing)
     planFaults(made, doing)
     runUntil(made, startsAt + plan.healsAt)
+    judge.beforeHealing(made, violate)
     heal(made)
     if (carryOn(made, doing, violate)) judge.atTheEnd(made, doing, violate, () => runToQuiet(made))
     for (const { state } of made.platform.objects()) state.close() // R2

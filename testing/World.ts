@@ -10,6 +10,7 @@ import { runScheduled } from "../client/Scheduled.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
+import type { WireExit, WireMessage } from "../contracts/transport/Wire.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
@@ -48,6 +49,8 @@ export interface Watching extends Pick<
 > {
   readonly onBatch: (object: SimulatedObject) => void
   readonly onAlarmEnd: (object: SimulatedObject) => void
+  /** Told of each answer as its object gave it. */
+  readonly onAnswer: (message: WireMessage, exit: WireExit) => void
   readonly onLog: (line: LogLine) => void
 }
 
@@ -234,6 +237,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     strikes: (name, tag) => strikes.ofRequest(name, tag),
     onLand: (_name, message) => coverage.land(message),
     onAnswer: (name, message, exit) => {
+      watching.onAnswer(message, exit)
       const mistake = coverage.answer(message, exit)
       if (mistake !== undefined)
         watching.onLog({ runner: outsider, level: "Error", message: `${name}: ${mistake}` })

@@ -6,6 +6,9 @@
  */
 import type { Doing } from "../Client.ts"
 import type { World } from "../World.ts"
+import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
+import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
+import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
 import { nothingIsArmed } from "./Quiet.ts"
 import { readsWriteNothing } from "./Reads.ts"
 import { recordsHold } from "./Records.ts"
@@ -14,14 +17,23 @@ import { workIsBounded } from "./Work.ts"
 import type { Violate } from "./Violate.ts"
 
 export const judge = {
+  /** While everything may still go wrong. */
+  beforeHealing: (world: World, violate: Violate): void => neighboursGoOn(world, violate),
   /** J1 */
-  whenQuiet: (world: World, violate: Violate): void => nothingIsArmed(world, violate), // J1
+  whenQuiet: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
+    nothingIsArmed(world, violate) // J1
+    lanesAreTrue(world, violate) // J1
+    obligationsAreTold(world, doing, violate, settle) // J1
+  },
   /** `settle` runs the world to quiet again after something was asked of it. */
   atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     promisesAreKept(world, violate) // J2
     recordsHold(world, violate) // J2
+    threadsKeepApart(world, violate) // J2
+    nothingDeniedIsThere(world, violate)
     workIsBounded(world, violate)
     receiptsSurvive(world, doing, violate, settle)
+    strangersAreDenied(world, violate, settle)
     if (world.plan.seed % 3 === 0) readsWriteNothing(world, doing, violate, settle)
   },
 }

@@ -3,6 +3,7 @@
  *
  * - W1 I7: the alarm of an owner is looked at after each of its commits, and after each end of its handler.
  * - W2 I8: a lane is looked at after each commit of its owner and of its thread.
+ * - W4 I17: an answer is looked at where it leaves its object.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
@@ -10,6 +11,7 @@ import type { LogLine } from "../RunnerContext.ts"
 import type { Watching, World } from "../World.ts"
 import { alarmCovers } from "./AlarmCoverage.ts"
 import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
+import { policyIsKept } from "./Denied.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -28,6 +30,7 @@ export const watchWorld = (world: World, violate: Violate): Watching => ({
     if (object.kind === "thread") laneKnows(world, ownerOf(world, object), object, violate) // W2
   },
   onAlarmEnd: (object) => alarmCovers(world, object, violate), // W1
+  onAnswer: (message, exit) => policyIsKept(world, message, exit, violate), // W4
   onStart: (started) => mayStart(started, violate), // W3
   onLeft: (call) => mayLeave(call, violate), // W3
   onDone: (call) => paidOnce(call, violate),
