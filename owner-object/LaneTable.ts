@@ -68,82 +68,90 @@ export const writeLane = (sql: Sql, lane: Lane): void =>
 export const deleteLane = (sql: Sql, threadId: ThreadId): void =>
   sql.run("DELETE FROM lanes WHERE thread_id = ?", threadId)
 
-const worksWith = (held: boolean): ReadonlyArray<Work> =>
-  held ? [...timedWorks, "held"] : timedWorks
+const heldToo: ReadonlyArray<Work> = [...timedWorks, "held"]
 
-/** The smallest ticket of all lanes, held ones included or not; undefined without one. */
-export const earliestTicket = (sql: Sql, held: boolean): number | undefined => {
-  let earliest: number | undefined
-  for (const work of worksWith(held)) {
-    for (const slow of [0, 1]) {
-      const [row] = sql.all<{ next_at: number }>(
-        "SELECT next_at FROM lanes WHERE work = ? AND slow = ? ORDER BY next_at LIMIT 1",
-        work,
-        slow,
-      )
-      if (row !== undefined && (earliest === undefined || row.next_at < earliest)) {
-        earliest = row.next_at
-      }
-    }
-  }
-  return earliest // L1
+const worksWith = (held: boolean): ReadonlyArray<Work> => (held ? heldToo : timedWorks)
+
+/** The first ticket of one kind of work, among lanes in backoff or among the others. */
+interface First {
+  readonly work: Work
+  readonly slow: boolean
+  readonly ticket: number
 }
+
+interface Firsts {
+  readonly kinds: ReadonlyArray<Omit<First, "ticket">>
+  readonly statement: string
+}
+
+const firstsOf = (works: ReadonlyArray<Work>): Firsts => {
+  const kinds = works.flatMap((work) => [false, true].map((slow) => ({ work, slow })))
+  const asked = kinds.map(
+    ({ slow, work }, index) =>
+      `(SELECT next_at FROM lanes WHERE work = '${work}' AND slow = ${slow ? 1 : 0}
+        ORDER BY next_at LIMIT 1) AS first${index}`,
+  )
+  return { kinds, statement: `SELECT ${asked.join(", ")}` }
+}
+
+/** By the works that are asked for: a handful of lists, each made once. */
+const firstsByWorks = new Map<string, Firsts>()
 
 /**
- * The two smallest tickets of a kind. Almost always they are all that is asked for, and an empty
- * kind costs nothing; a bound in the statement would cost a row each time.
+ * The first tickets of these works, in one statement: a row is read for each that has one, and none for
+ * an empty kind.
  */
-const firstTwo = (sql: Sql, work: Work, slow: boolean): ReadonlyArray<StoredTicket> =>
-  sql.all<StoredTicket>(
-    "SELECT thread_id, next_at FROM lanes WHERE work = ? AND slow = ? ORDER BY next_at LIMIT 2",
-    work,
-    slow ? 1 : 0,
-  )
-
-type StoredTicket = { readonly thread_id: string; readonly next_at: number }
-
-/** The smallest ticket of a kind that is not due yet. */
-const futureTicketOf = (sql: Sql, work: Work, slow: boolean, bound: number): number | undefined => {
-  const first = firstTwo(sql, work, slow)
-  const future = first.find((row) => row.next_at >= bound)
-  if (future !== undefined || first.length < 2) return future?.next_at
-  return sql.all<{ next_at: number }>(
-    `SELECT next_at FROM lanes WHERE work = ? AND slow = ? AND next_at >= ?
-     ORDER BY next_at LIMIT 1`,
-    work,
-    slow ? 1 : 0,
-    bound,
-  )[0]?.next_at
+const firstTickets = (sql: Sql, works: ReadonlyArray<Work>): ReadonlyArray<First> => {
+  const key = works.join()
+  const firsts = firstsByWorks.get(key) ?? firstsOf(works)
+  firstsByWorks.set(key, firsts)
+  const [row] = sql.all<Record<string, number | null>>(firsts.statement)
+  return firsts.kinds.flatMap((kind, index) => {
+    const ticket = row?.[`first${index}`]
+    return ticket === undefined || ticket === null ? [] : [{ ...kind, ticket }]
+  })
 }
+
+const smallest = (tickets: ReadonlyArray<number>): number | undefined =>
+  tickets.length === 0 ? undefined : Math.min(...tickets)
+
+/** The smallest ticket of all lanes, held ones included or not; undefined without one. */
+export const earliestTicket = (sql: Sql, held: boolean): number | undefined =>
+  smallest(firstTickets(sql, worksWith(held)).map(({ ticket }) => ticket)) // L1
 
 /** The smallest ticket that is not due yet; undefined without one. */
 export const nextFutureTicket = (sql: Sql, now: number): number | undefined => {
-  let earliest: number | undefined
-  for (const work of timedWorks) {
-    for (const slow of [false, true]) {
-      const ticket = futureTicketOf(sql, work, slow, dueBefore(now))
-      if (ticket !== undefined && (earliest === undefined || ticket < earliest)) earliest = ticket
-    }
-  }
-  return earliest // L1
+  const bound = dueBefore(now)
+  const future = firstTickets(sql, timedWorks).map(({ slow, ticket, work }) =>
+    ticket >= bound
+      ? ticket
+      : sql.all<{ next_at: number }>(
+          `SELECT next_at FROM lanes WHERE work = ? AND slow = ? AND next_at >= ?
+           ORDER BY next_at LIMIT 1`,
+          work,
+          slow ? 1 : 0,
+          bound,
+        )[0]?.next_at,
+  )
+  return smallest(future.filter((ticket) => ticket !== undefined)) // L1
 }
 
 /** The largest ticket that was given for the present or a past time; 0 without one. */
 export const latestTicketUpTo = (sql: Sql, now: number): number => {
-  let latest = 0
-  for (const work of worksWith(true)) {
-    for (const slow of [0, 1]) {
+  const bound = dueBefore(now)
+  const latest = firstTickets(sql, heldToo)
+    .filter(({ ticket }) => ticket < bound)
+    .map(({ slow, work }) => {
       const [row] = sql.all<{ next_at: number }>(
         `SELECT next_at FROM lanes WHERE work = ? AND slow = ? AND next_at < ?
          ORDER BY next_at DESC LIMIT 1`,
         work,
-        slow,
-        dueBefore(now),
+        slow ? 1 : 0,
+        bound,
       )
-      if (row !== undefined && row.next_at > latest) latest = row.next_at
-    }
-  }
-  return latest // L1
+      return row?.next_at ?? 0
+    })
+  return Math.max(0, ...latest) // L1
 }
 
 /** A due lane as selection sees it. */
@@ -155,18 +163,33 @@ export interface Due {
 }
 
 interface DueQuery {
-  readonly work: Work
-  readonly slow: boolean
+  readonly works: ReadonlyArray<Work>
   readonly now: number
+  /** Of each kind of work, among lanes in backoff and among the others. */
   readonly limit: number
 }
 
+type StoredTicket = { readonly thread_id: string; readonly next_at: number }
+
+/**
+ * The two smallest tickets of a work, among lanes in backoff and among the others. Almost always they are
+ * all that is asked for, and an empty kind costs nothing; a bound in the statement would cost a row each time.
+ */
+const firstTwo = (sql: Sql, work: Work): ReadonlyArray<StoredTicket & { readonly slow: number }> =>
+  sql.all(
+    `SELECT * FROM (SELECT thread_id, next_at, 0 AS slow FROM lanes
+       WHERE work = ?1 AND slow = 0 ORDER BY next_at LIMIT 2)
+     UNION ALL
+     SELECT * FROM (SELECT thread_id, next_at, 1 AS slow FROM lanes
+       WHERE work = ?1 AND slow = 1 ORDER BY next_at LIMIT 2)`,
+    work,
+  )
+
 const dueTickets = (
   sql: Sql,
-  { limit, now, slow, work }: DueQuery,
+  first: ReadonlyArray<StoredTicket>,
+  { bound, limit, slow, work }: { bound: number; limit: number; slow: boolean; work: Work },
 ): ReadonlyArray<StoredTicket> => {
-  const bound = dueBefore(now)
-  const first = firstTwo(sql, work, slow)
   const due = first.filter((row) => row.next_at < bound)
   if (due.length < 2 || limit <= due.length) return due.slice(0, limit)
   return sql.all<StoredTicket>(
@@ -179,14 +202,20 @@ const dueTickets = (
   )
 }
 
-/** The due lanes of one kind with the smallest tickets, in their order. */
-export const dueLanes = (sql: Sql, query: DueQuery): ReadonlyArray<Due> =>
-  dueTickets(sql, query).map((row) => ({
-    threadId: row.thread_id as ThreadId,
-    work: query.work,
-    slow: query.slow,
-    ticket: row.next_at,
-  })) // L1
+/** The due lanes of these works, of each kind those with the smallest tickets, in their order. */
+export const dueLanes = (sql: Sql, { limit, now, works }: DueQuery): ReadonlyArray<Due> =>
+  works.flatMap((work) => {
+    const first = firstTwo(sql, work)
+    return [false, true].flatMap((slow) => {
+      const own = first.filter((row) => (row.slow === 1) === slow)
+      return dueTickets(sql, own, { bound: dueBefore(now), limit, slow, work }).map((row) => ({
+        threadId: row.thread_id as ThreadId,
+        work,
+        slow,
+        ticket: row.next_at,
+      }))
+    })
+  }) // L1
 
 /** Where a sweep over the waits for agents stands. */
 export interface BindingCursor {
@@ -212,12 +241,9 @@ export const bindingLanes = (
 /** How many lanes are due, exact up to `limit`. */
 export const countDue = (sql: Sql, now: number, limit: number): number => {
   let count = 0
-  for (const work of worksWith(true)) {
-    for (const slow of [false, true]) {
-      if (count < limit) count += dueLanes(sql, { work, slow, now, limit: limit - count }).length
-    }
-  }
-  return count
+  for (const work of heldToo)
+    if (count < limit) count += dueLanes(sql, { works: [work], now, limit: limit - count }).length
+  return Math.min(count, limit)
 }
 
 /**

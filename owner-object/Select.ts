@@ -77,12 +77,8 @@ const candidates = (
 ): ReadonlyArray<Due> => {
   // Lanes in flight keep their rows as they are, so they come first and are passed over.
   const limit = options.limit + pass.flights.size
-  return worksOf(kind, options.mayStart)
-    .flatMap((work) =>
-      [false, true].flatMap((slow) =>
-        dueLanes(block.host.storage.sql, { work, slow, now: block.now, limit }),
-      ),
-    )
+  const works = worksOf(kind, options.mayStart)
+  return dueLanes(block.host.storage.sql, { works, now: block.now, limit })
     .filter((due) => !pass.flights.has(due.threadId)) // D4
     .sort((first, second) => first.ticket - second.ticket) // D2
 }
