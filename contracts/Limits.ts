@@ -130,6 +130,8 @@ export const defaultLimits = {
   bindingReportMillis: 15 * minute,
   /** How many rows one bounded sweep of a block may touch. */
   promotionBatch: 256,
+  /** Up to so many lanes every `reconcile` counts them anew; of more the first one of an owner's life. */
+  recountLanes: 10_000,
 
   // An attempt.
   attemptYieldMillis: 10 * minute,

@@ -87,6 +87,7 @@ const reconcile = (owner: Owner, life: Life, threadIds: ReadonlyArray<ThreadId>)
     const distinct = new Set(threadIds)
     const enrolled = quietBlock(owner, life, "reconcile", (block) => {
       for (const threadId of distinct) Hints.reconcile(block, threadId)
+      Hints.countAnew(block)
     })
     return Effect.as(enrolled, { enrolled: distinct.size })
   })

@@ -6,6 +6,8 @@
  * - H2 A hint from a thread without a row makes one that must be visited before it is believed.
  * - H3 What is reconciled is enrolled under a new generation, so that the visit is fenced and nothing
  *   sent before it can land afterwards.
+ * - H4 Who reconciles may know of rows that were deleted, which nothing in the owner tells: its counters are
+ *   counted anew, of many lanes once a life.
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
@@ -56,6 +58,14 @@ export const endWaits = (block: Block, lane: Lane): Lane => {
   const marks =
     binding === undefined ? rest : { ...rest, binding: { ...binding, notBefore: block.now } }
   return retryFaultNow(block, { ...lane, marks })
+}
+
+/** Has the counters counted anew, which a row that is no more can never leave. // H4 */
+export const countAnew = (block: Block): void => {
+  const { life, limits, maintenance } = block
+  if (life.recounted && maintenance.lanes > limits.recountLanes) return
+  life.recounted = true
+  block.miscounted = true
 }
 
 /** Forgets the stored report of a thread and has it visited, fenced. */

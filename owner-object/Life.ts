@@ -88,6 +88,8 @@ export interface Life {
   incarnation: number
   counter: number
   lastTicket: number
+  /** Whether its counters were counted anew in this life. */
+  recounted: boolean
   /** The armed time as last written or read. */
   armedAt: number | undefined
   /** How far this object's clock is known to be behind the one by which alarms ring. */
@@ -137,6 +139,7 @@ export const beginLife = (
     incarnation: 0, // F1
     counter: 0,
     lastTicket: version === 0 ? 0 : latestTicketUpTo(sql, host.now()),
+    recounted: false,
     armedAt: armedAt ?? undefined,
     behindMillis: 0,
     registers,

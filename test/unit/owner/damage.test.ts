@@ -117,6 +117,24 @@ describe("a lane whose row is damaged", () => {
     expect(await statusOf(world)).toMatchObject({ lanes: 2, nonterminal: 0 })
   })
 
+  it("is no longer counted once it was deleted and its thread reconciled", async () => {
+    const world = makeOwnerWorld({ limits: { runningPerOwner: 1, watchMillis: 60_000 } })
+    world.thread("bad").turn = "run"
+    await go(world.submit("bad"))
+    await world.alarmsUntil("it runs", () => world.thread("bad").turns > 0)
+    await world.until("the pass ended", () => !world.isDelivering())
+    expect(await statusOf(world)).toMatchObject({ lanes: 1, nonterminal: 1, runningLanes: 1 })
+    world.storage.sql.run("DELETE FROM lanes")
+    world.thread("bad").turn = "settle"
+    world.thread("bad").endRun()
+    await go(world.client.reconcile({ ownerId, threadIds: [bad] }))
+    await go(world.submit("good"))
+    await world.quiet()
+    expect(world.thread("good").settled).toEqual([1])
+    expect(world.thread("bad").settled).toEqual([1])
+    expect(await statusOf(world)).toMatchObject({ lanes: 2, nonterminal: 0, runningLanes: 0 })
+  })
+
   it("keeps its recorded fault, and the count of faulted lanes with it", async () => {
     const world = makeOwnerWorld({ limits: { faultRetryMillis: 60_000 } })
     const thread = world.thread("bad")
