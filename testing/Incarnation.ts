@@ -34,6 +34,8 @@ export interface SimulatedObject {
 
 /** What the platform knows about the alarm of an object. */
 export interface AlarmOfObject {
+  /** The time for which it was set last. */
+  dueAt: number
   /** The delivery that is planned. */
   timer: { cancelled: boolean } | undefined
   /** Whose handler runs. */

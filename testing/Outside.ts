@@ -55,6 +55,9 @@ export type Seen = Map<string, string>
 export interface Outside {
   readonly started: ReadonlyArray<Started>
   readonly calls: ReadonlyMap<string, OrdinaryCall>
+  readonly ofSubmission: ReadonlyMap<string, ReadonlySet<OrdinaryCall>>
+  /** Bodies of ordinary calls that have started and not ended; of objects that died also for ever. */
+  readonly underWay: ReadonlySet<Started>
   readonly seen: ReadonlyMap<string, Seen>
   /** A body starts. // O1 */
   readonly start: (incarnation: Incarnation, body: BodyIdentity) => void
@@ -107,6 +110,8 @@ export const makeOutside = (options: OutsideOptions): Outside => {
   const { isHealed, latency, queue } = options
   const started: Array<Started> = []
   const calls = new Map<string, OrdinaryCall>()
+  const ofSubmission = new Map<string, Set<OrdinaryCall>>()
+  const underWay = new Set<Started>()
   const seen = new Map<string, Seen>()
   const executions = new Map<string, number>()
   let results = 0
@@ -118,6 +123,8 @@ export const makeOutside = (options: OutsideOptions): Outside => {
     if (found !== undefined) return found
     const made: OrdinaryCall = { key, name, submissionId, left: [], done: [], leaves: [] }
     calls.set(key, made)
+    const others = ofSubmission.get(submissionId) ?? new Set()
+    ofSubmission.set(submissionId, others.add(made))
     return made
   }
 
@@ -163,6 +170,8 @@ export const makeOutside = (options: OutsideOptions): Outside => {
   const ordinary = (incarnation: Incarnation, body: BodyIdentity, op: CallOp) => {
     const { behaviour, landsMillis, tool } = isHealed() ? healthy(op) : op
     const call = callOf(body.submissionId, body.name)
+    const one: Started = { ...body, incarnation, at: queue.now(), order }
+    underWay.add(one)
     const isRefused = behaviour.ends === "refused"
     let result: number | undefined
     const by = queue.now() + promiseMillis[tool] - slackMillis
@@ -188,12 +197,14 @@ export const makeOutside = (options: OutsideOptions): Outside => {
         const late = behaviour.ends === "well" && known === undefined
         return work(body, late ? { ...behaviour, ends: "hangs" } : behaviour, () => known ?? 0)
       }),
-    )
+    ).pipe(Effect.ensuring(Effect.sync(() => underWay.delete(one))))
   }
 
   return {
     started,
     calls,
+    ofSubmission,
+    underWay,
     seen,
     start: (incarnation, body) => {
       const one: Started = { ...body, incarnation, at: queue.now(), order: order++ }

@@ -70,6 +70,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
 
   const plan = (object: SimulatedObject, at: number): void => {
     const { alarm } = object
+    alarm.dueAt = at
     if (alarm.timer !== undefined) alarm.timer.cancelled = true // P2
     const late = faults.strike("alarm late")
       ? random.between(1_000, 90_000)
@@ -223,7 +224,14 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       state: makeDurableState(stateOptions),
       incarnation: undefined,
       startsFailUntil: 0,
-      alarm: { timer: undefined, running: undefined, again: false, failures: 0, givenUp: false },
+      alarm: {
+        dueAt: 0,
+        timer: undefined,
+        running: undefined,
+        again: false,
+        failures: 0,
+        givenUp: false,
+      },
     }
     return object
   }

@@ -1,6 +1,6 @@
 /** Controls of the owner's alarm. */
 import type { Control } from "./Control.ts"
-import { ofRequest, owner, step, submits, t0, world } from "./Worlds.ts"
+import { atPoint, ofRequest, owner, submits, t0, world } from "./Worlds.ts"
 
 export const alarmControls: ReadonlyArray<Control> = [
   {
@@ -30,13 +30,17 @@ export const alarmControls: ReadonlyArray<Control> = [
           "if (Math.max(atMillis, now + 1) < (life.armedAt ?? 0) || (life.armedAt ?? 0) <= now) set(slot, life, atMillis, now)",
       },
     ],
-    // The alarm for the first rings late; meanwhile there is a deadline far away.
+    // The alarm for the first rings late, and so does what takes its place; the second has a deadline far away.
     pinned: world({
       operations: [
         submits(0, "k0", []),
         submits(1_000, "k1", [], { thread: 1, afterMillis: 100_000 }),
       ],
-      strikes: [{ _tag: "OfAlarm", object: owner, nth: 1, does: { _tag: "Late", millis: 5_000 } }],
+      strikes: [
+        { _tag: "OfAlarm", object: owner, nth: 1, does: { _tag: "Late", millis: 20_000 } },
+        { _tag: "OfAlarm", object: owner, nth: 2, does: { _tag: "Late", millis: 20_000 } },
+        atPoint(owner, "body:before", 2, { _tag: "Waits", millis: 10_000 }),
+      ],
     }),
   },
   {
@@ -65,6 +69,7 @@ export const alarmControls: ReadonlyArray<Control> = [
         replace: "  if (overlap === undefined) noteDeadline(block, nextAt)\n  return written\n",
       },
     ],
-    pinned: world({ operations: [submits(0, "k0", [step("s")])] }),
+    // The second comes when the owner is in the registry, and nothing else has a deadline.
+    pinned: world({ operations: [submits(0, "k0", []), submits(10_000, "k1", [])] }),
   },
 ]

@@ -8,9 +8,27 @@ export const callControls: ReadonlyArray<Control> = [
     invariant: "I4",
     edits: [
       {
-        file: "thread-actors/Reconcile.ts",
-        find: "  if (!isStill(asked, now.row, now.calls)) return false // N1\n",
-        replace: "",
+        file: "thread-actors/Asking.ts",
+        find: "  const after = repair(block, before.row.sequence)\n  if (after === undefined) return",
+        replace: `  const resumed = { decision: "Resume", disposition: "repaired" } as const
+  const isOver = answers.every(({ found }) => found._tag === "Outcome" || found._tag === "Again")
+  const after = repair(
+    block,
+    before.row.sequence,
+    isOver ? { ...before, decided: resumed } : undefined,
+  )
+  if (after === undefined) return`,
+      },
+      {
+        file: "thread-actors/Repair.ts",
+        find: `export const repair = (block: Block, sequence: number): Looked | undefined => {
+  const row = readRow(block.sql, sequence)
+  if (row === undefined) return undefined
+  const looked = look(block.thread, row, block.now)`,
+        replace: `export const repair = (block: Block, sequence: number, known?: Looked): Looked | undefined => {
+  const row = known?.row ?? readRow(block.sql, sequence)
+  if (row === undefined) return undefined
+  const looked = known ?? look(block.thread, row, block.now)`,
       },
     ],
     // While its reconciler's answer is on its way to the journal, the submission is aborted.
@@ -32,9 +50,17 @@ export const callControls: ReadonlyArray<Control> = [
         replace: "!isUnknown(call) && call.declared && now > 0",
       },
     ],
-    // Its object dies while the provider is at work.
+    // When the first call's time is over, the second's is not.
     pinned: world({
-      operations: [submits(0, "k0", [call("c", "pay", { landsMillis: 7_000 })])],
+      operations: [
+        submits(0, "k0", [
+          atOnce(
+            call("c", "pay", { ends: "breaks", landsMillis: 0 }),
+            call("d", "wire", { landsMillis: 50_000 }),
+          ),
+        ]),
+        does(48_000, "Resolve"),
+      ],
       faults: [{ at: 1_000, kind: "crash", object: t0, lastsMillis: 0 }],
     }),
   },
@@ -135,14 +161,17 @@ export const callControls: ReadonlyArray<Control> = [
         replace: "const looked = known ?? look(block.thread, row, block.now)",
       },
     ],
-    // Somebody's word comes between the look and the block.
+    // Somebody's word comes between the look and the block, and the owner hears of it when it is too late.
     pinned: world({
       reconciling: "is uncertain",
       operations: [
         submits(0, "k0", [call("c", "pay", { ends: "breaks", landsMillis: 10 })]),
-        does(60_000, "Resolve"),
+        does(70_000, "Resolve"),
       ],
-      strikes: [atPoint(t0, "recover:before", 3, { _tag: "Waits", millis: 60_000 })],
+      strikes: [
+        atPoint(t0, "recover:before", 3, { _tag: "Waits", millis: 60_000 }),
+        ofRequest(t0, "resolveUnknown", 1, { _tag: "ReplyLate", millis: 20_000 }),
+      ],
     }),
   },
   {
@@ -158,7 +187,7 @@ export const callControls: ReadonlyArray<Control> = [
     // The word comes while another run is open, and waits for the end of its own call.
     pinned: world({
       operations: [
-        submits(0, "k0", [call("c", "wire", { ends: "breaks", landsMillis: 10 })]),
+        submits(0, "k0", [call("c", "wire", { ends: "breaks" })]),
         submits(120_000, "k1", [call("d", "pay", { ends: "breaks", landsMillis: 10 })]),
         does(125_000, "Resolve"),
       ],

@@ -22,8 +22,9 @@ export const laneControls: ReadonlyArray<Control> = [
     // The first is done before the second, which waits in its owner, gets to the thread; and nobody hears of that.
     pinned: world({
       rates: vanishes,
-      operations: [submits(0, "k0", []), submits(1, "k1", [])],
+      operations: [submits(0, "k0", []), submits(50, "k1", [])],
       strikes: [
+        atPoint(owner, "body:before", 1, { _tag: "Waits", millis: 100 }),
         atPoint(owner, "body:before", 2, { _tag: "Waits", millis: 900 }),
         ofRequest(t0, "admit", 2, { _tag: "ReplyLost" }),
       ],
@@ -56,13 +57,13 @@ export const laneControls: ReadonlyArray<Control> = [
         replace: "overlap.allAnswered",
       },
     ],
-    // As before; and while the visit is on its way another mutation comes and is answered.
+    // As before; and before a visit arrives another mutation comes and is answered.
     pinned: world({
       rates: vanishes,
-      operations: [submits(0, "k0", []), submits(30_500, "k1", [])],
+      operations: [submits(0, "k0", []), submits(30_020, "k1", [])],
       strikes: [
         ofRequest(t0, "admit", 1, { _tag: "Late", millis: 40_000 }),
-        ofRequest(t0, "inspect", 1, { _tag: "Late", millis: 1_000 }),
+        ofRequest(t0, "inspect", 1, { _tag: "Lost" }),
       ],
     }),
   },
@@ -105,7 +106,7 @@ export const laneControls: ReadonlyArray<Control> = [
     pinned: world({
       flushMillis: 10,
       killsTake: [owner],
-      healsAt: 3_000_000,
+      healsAt: 600_000,
       operations: [submits(0, "k0", deadlyScript.ops)],
     }),
   },

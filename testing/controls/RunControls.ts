@@ -16,7 +16,7 @@ export const runControls: ReadonlyArray<Control> = [
     ],
     // The recovery of a lost attempt is replayed by the platform while the next attempt runs.
     pinned: world({
-      operations: [submits(0, "k0", [step("a"), works(20_000), step("b")])],
+      operations: [submits(0, "k0", [step("a", { takesMillis: 100 }), works(20_000), step("b")])],
       strikes: [
         atPoint(t0, "step:after", 1, { _tag: "Crashes" }),
         ofRequest(t0, "recover", 1, { _tag: "Replayed", millis: 5_000 }),
@@ -35,7 +35,7 @@ export const runControls: ReadonlyArray<Control> = [
     ],
     pinned: world({
       flushMillis: 10,
-      healsAt: 3_000_000,
+      healsAt: 600_000,
       operations: [submits(0, "k0", deadlyScript.ops)],
     }),
   },
@@ -113,8 +113,8 @@ export const runControls: ReadonlyArray<Control> = [
       },
     ],
     pinned: world({
+      rates: { "client sends twice": 1 },
       operations: [submits(0, "k0", [])],
-      strikes: [ofRequest(t0, "admit", 1, { _tag: "ReplyLost" })],
     }),
   },
 ]

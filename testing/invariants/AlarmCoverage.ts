@@ -2,12 +2,15 @@
  * I7 Alarm coverage, at every instant: whenever no pass runs and anything is enrolled or due, an alarm that
  * will really fire is set.
  *
- * - V1 An alarm that the platform has given up is nobody's fault until the next request repairs it.
+ * - V1 An alarm that the platform has given up is nobody's fault until the next request, which repairs it: the
+ *   first that comes a minute after it was due.
  * - V2 It rings no later than a minute after the earliest deadline: so long may the wait after a pass that did
  *   not end last, and so long does an alarm that is overdue count.
+ * - V3 What is due is what threads have to run, whatever their lanes say.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
+import { lanesKnow } from "./LaneAccounts.ts"
 import type { Violate } from "./Violate.ts"
 
 const graceMillis = 66_000
@@ -25,20 +28,26 @@ const earliest = ({ state }: SimulatedObject): Owed | undefined =>
      ORDER BY next_at LIMIT 1`,
   )[0]
 
-export const alarmCovers = (
-  { platform, queue }: World,
-  owner: SimulatedObject,
-  violate: Violate,
-): void => {
+/** Whether whoever comes now finds that it must be set anew. */
+const mustBeRepaired = ({ queue }: World, { alarm, state }: SimulatedObject): boolean =>
+  state.fault() === "none" && queue.now() > alarm.dueAt + graceMillis
+
+export const alarmCovers = (world: World, owner: SimulatedObject, violate: Violate): void => {
   const { alarm, state } = owner
-  if (owner.kind !== "owner" || alarm.running !== undefined || alarm.givenUp) return // V1
+  const { platform, queue } = world
+  if (owner.kind !== "owner" || alarm.running !== undefined) return
+  if (alarm.givenUp && !mustBeRepaired(world, owner)) return // V1
   if (!state.hasTable("lanes")) return
   const owed = earliest(owner)
-  if (owed === undefined) return
+  if (owed === undefined) {
+    if (state.alarmAt() === null)
+      lanesKnow(world, owner, (_, told) => violate("I7", `${told}, and no alarm is set`)) // V3
+    return
+  }
   const told = `${owner.name}: ${owed.thread_id} needs ${owed.work}`
   const at = state.alarmAt()
   if (at === null) {
-    if (!platform.willRing(owner)) violate("I7", `${told}, and no alarm is set`)
+    if (alarm.givenUp || !platform.willRing(owner)) violate("I7", `${told}, and no alarm is set`)
     return
   }
   const dueAt = Math.floor((owed.next_at ?? 0) / 1000)

@@ -54,7 +54,10 @@ const waitsOf = (
       if (!paused) violate("I20", `${thread.name}: submission ${sequence} is ${state} and is left`) // O1
       continue
     }
-    for (const name of unknownCalls(thread, sequence)) {
+    const unknown = unknownCalls(thread, sequence)
+    if (unknown.length === 0)
+      violate("I20", `${thread.name}: submission ${sequence} is unknown, and nobody is asked`) // O1
+    for (const name of unknown) {
       waits.push(`${threadId} unknown ${id} ${name}`)
       if (world.outside.seen.get(id)?.has(name) === true)
         violate("I14", `${thread.name}: ${name} of ${id} is unknown, and its handler was given it`) // O2

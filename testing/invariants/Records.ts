@@ -4,10 +4,12 @@
  * recorded.
  *
  * - R1 A deferred input counts from its time, so it may be applied after later ones.
- * - R2 Epochs of one run never go down along its records, and nothing is recorded after its settlement.
+ * - R2 Epochs of one run never go down along its records; its settlement ends the last one: nothing is recorded
+ *   after it, and the row stands above it, so that it alone refuses what an attempt still wants to write.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
+import { callsAreKnown, callsOf } from "./OpenCalls.ts"
 import type { Violate } from "./Violate.ts"
 
 interface StoredRecord {
@@ -25,6 +27,8 @@ interface StoredSubmission {
   readonly [column: string]: string | number | null
   readonly sequence: number
   readonly id: string
+  readonly epoch: number
+  readonly outcome: string | null
   readonly notBefore: number | null
   readonly state: string
 }
@@ -36,7 +40,7 @@ const runHolds = (at: string, records: ReadonlyArray<StoredRecord>, violate: Vio
     if (record.epoch < epoch)
       violate("I4", `${at} record ${record.sequence} has epoch ${record.epoch} after ${epoch}`) // R2
     epoch = Math.max(epoch, record.epoch)
-    if (settled > 0) violate("I1", `${at} has ${record.kind} after it settled`) // R2
+    if (settled > 0) violate("I4", `${at} has ${record.kind} after it settled`) // R2
     if (record.kind === "Settled") settled += 1
   }
 }
@@ -80,7 +84,7 @@ const seenIsRecorded = (
 
 const threadHolds = (world: World, { name, state }: SimulatedObject, violate: Violate): void => {
   const submissions = state.read<StoredSubmission>(
-    "SELECT sequence, id, notBefore, state FROM submissions ORDER BY sequence",
+    "SELECT sequence, id, epoch, outcome, notBefore, state FROM submissions ORDER BY sequence",
   )
   const records = state.read<StoredRecord>(
     "SELECT sequence, submission, kind, name, part, epoch, payload FROM journal ORDER BY sequence",
@@ -96,7 +100,7 @@ const threadHolds = (world: World, { name, state }: SimulatedObject, violate: Vi
       violate("I3", `${name} applied ${record.submission} after ${applied}`)
     applied = Math.max(applied, record.submission)
   }
-  for (const [index, { id, sequence, state: stands }] of submissions.entries()) {
+  for (const [index, { epoch, id, outcome, sequence, state: stands }] of submissions.entries()) {
     if (sequence !== index + 1) violate("I1", `${name} has no submission ${index + 1}`)
     const own = records.filter((record) => record.submission === sequence)
     const at = `${name} submission ${sequence}`
@@ -104,6 +108,11 @@ const threadHolds = (world: World, { name, state }: SimulatedObject, violate: Vi
     const settlements = own.filter(({ kind }) => kind === "Settled").length
     if (settlements !== (stands === "settled" ? 1 : 0))
       violate("I1", `${at} is ${stands} with ${settlements} settlements`)
+    if (stands === "settled" && own.some((record) => record.epoch >= epoch))
+      violate("I4", `${at} is settled in epoch ${epoch}, in which it was still written`) // R2
+    callsAreKnown({ at, calls: callsOf(world, id), outcome, records: own }, violate)
+    if (stands !== "settled" && settlements > 0)
+      violate("I4", `${at} has settled, and is ${stands}: that epoch had ended`) // R2
     const seen = world.outside.seen.get(id)
     if (seen !== undefined) seenIsRecorded(at, seen, own, violate)
   }

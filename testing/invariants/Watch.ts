@@ -4,7 +4,8 @@
  * - W1 I7: the alarm of an owner is looked at after each of its commits, and after each end of its handler.
  * - W2 I8: a lane is looked at after each commit of its owner and of its thread.
  * - W4 I17: an answer is looked at where it leaves its object.
- * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object.
+ * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
+ *   commit of its thread until its end.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { LogLine } from "../RunnerContext.ts"
@@ -13,6 +14,7 @@ import { alarmCovers } from "./AlarmCoverage.ts"
 import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
 import { policyIsKept } from "./Denied.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
+import { callsGoOn } from "./OpenCalls.ts"
 import type { Violate } from "./Violate.ts"
 
 /** Lines of our own log that only a mistake of ours writes. */
@@ -27,7 +29,10 @@ export const watchWorld = (world: World, violate: Violate): Watching => ({
       alarmCovers(world, object, violate) // W1
       lanesKnow(world, object, violate) // W2
     }
-    if (object.kind === "thread") laneKnows(world, ownerOf(world, object), object, violate) // W2
+    if (object.kind === "thread") {
+      laneKnows(world, ownerOf(world, object), object, violate) // W2
+      callsGoOn(world, object, violate) // W3
+    }
   },
   onAlarmEnd: (object) => alarmCovers(world, object, violate), // W1
   onAnswer: (message, exit) => policyIsKept(world, message, exit, violate), // W4
