@@ -94,9 +94,6 @@ export interface OutsideOptions {
   readonly onDiffers: (submissionId: string, name: string, values: string) => void
 }
 
-/** An object's clock, by which it knows how long a promise lasts, may be so much behind. */
-const slackMillis = 1_500
-
 /** A call as it goes once the world has healed. */
 const healthy = (op: CallOp): CallOp => ({
   ...op,
@@ -174,7 +171,7 @@ export const makeOutside = (options: OutsideOptions): Outside => {
     underWay.add(one)
     const isRefused = behaviour.ends === "refused"
     let result: number | undefined
-    const by = queue.now() + promiseMillis[tool] - slackMillis
+    const by = queue.now() + promiseMillis[tool]
     return Effect.andThen(
       Effect.callback<void>((resume) => {
         leaveObject(incarnation, () => {

@@ -373,7 +373,7 @@ export const drawPlan = (seed: number): Plan => {
     },
     latencyMillis: random.pick([1, 3, 30]),
     flushMillis: random.pick([0, 1, 10]),
-    skewMillis: random.pick([0, 0, 20, 200]),
+    skewMillis: random.pick([0, 0, 20, 1_000]),
     owners,
     threads,
     clients,

@@ -7,7 +7,7 @@
  * - Q1 What a dead runner still had waiting never runs.
  * - Q2 A macrotask of a runner comes after the fiber tasks that were waiting before it.
  * - Q3 A runner's clock stands still while it computes: it moves with what reaches the runner from outside, and
- *   is never behind by more than a second more than its skew.
+ *   is never behind by more than three seconds more than its skew.
  * - Q4 After every task all microtasks are drained, before anything else is chosen.
  */
 import { drainMicrotasks } from "./Microtasks.ts"
@@ -128,7 +128,8 @@ const makeHeap = () => {
   }
 }
 
-const staleMillis = 1_000
+/** With the skews of two machines, as much as the product allows for. */
+const staleMillis = 3_000
 
 const isOver = (event: Event): boolean =>
   event.cancelled || (event.runner !== undefined && !event.runner.alive) // Q1

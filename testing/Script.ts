@@ -101,7 +101,7 @@ const call = (random: Random, taste: Taste, name: string): CallOp => {
     [1, "never"],
   ] as const)
   if (lands === "never") return { _tag: "Call", name, tool, behaviour: behaved }
-  const landsMillis = lands === "late" ? random.below(promiseMillis[tool] - 1_000) : 0
+  const landsMillis = lands === "late" ? random.below(promiseMillis[tool]) : 0
   return { _tag: "Call", name, tool, behaviour: behaved, landsMillis }
 }
 

@@ -6,7 +6,7 @@
  * Judged by what started and left, not by the journal.
  *
  * - B1 An instance that was replaced starts what it was about to start: at its next use of the storage, which
- *   every operation begins with, it learns of it. A step that is tried again in memory uses none.
+ *   every operation and every further try begins with, it learns of it.
  */
 import type { OrdinaryCall, Started } from "../Outside.ts"
 import type { Violate } from "./Violate.ts"
@@ -26,7 +26,7 @@ export const mayStart = (started: Started, violate: Violate): void => {
   const told = `${kind} ${name} of attempt ${attempt} of ${submissionId}`
   if (incarnation.replacedAt !== undefined) {
     const late = at - incarnation.replacedAt > aboutToMillis
-    if (kind !== "step" && late && incarnation.runner.stalledUntil === 0)
+    if (late && incarnation.runner.stalledUntil === 0)
       violate("I3", `${told} starts in an instance that was replaced`) // B1
     return
   }
