@@ -86,6 +86,8 @@ interface Share {
 const inWorker = (share: Share): Promise<Found> =>
   new Promise((resolve, reject) => {
     const child = fork(fileURLToPath(import.meta.url), [], {
+      // A run makes much that is soon forgotten, and there is a process for each core.
+      execArgv: [...process.execArgv, "--single-threaded-gc", "--max-semi-space-size=64"],
       env: { ...process.env, SIMULATE_SHARE: JSON.stringify(share) },
     })
     child.once("message", (found) => resolve(found as Found))
