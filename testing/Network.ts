@@ -181,7 +181,7 @@ export const makeNetwork = (options: NetworkOptions): Network => {
     if (faults.strike("request doubled")) landing(delay + latency(), nobody)
     if (faults.strike("request replayed")) landing(delay + random.between(500, 20_000), nobody) // N4
     // A caller may be told that the connection broke while its request is still on its way. // N3
-    if (delay > 1_000 && random.chance(0.5)) fail(route, settled, lost())
+    if (delay > 1_000 && struck === undefined && random.chance(0.5)) fail(route, settled, lost())
   }
 
   return {

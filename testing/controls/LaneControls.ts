@@ -77,7 +77,14 @@ export const laneControls: ReadonlyArray<Control> = [
         replace: "if (!foreign && stored !== undefined && report.revision < 0) {",
       },
     ],
-    pinned: { _tag: "Seeds", seeds: [] },
+    // What the thread pushes about the first arrives when the second is done.
+    pinned: world({
+      operations: [
+        submits(0, "k0", [step("s", { takesMillis: 1_000 })]),
+        submits(10_000, "k1", []),
+      ],
+      strikes: [ofRequest(owner, "report", 1, { _tag: "Late", millis: 20_000 })],
+    }),
   },
   {
     name: "running head without dueAt",
@@ -121,6 +128,19 @@ export const laneControls: ReadonlyArray<Control> = [
         replace: "        latch.closeUnsafe()\n        yield* pause(owner, life, pass, latch)",
       },
     ],
-    pinned: { _tag: "Seeds", seeds: [] },
+    // One lane's recovery goes on; another comes due when what is due has been looked at.
+    pinned: world({
+      operations: [
+        submits(0, "k0", [step("s", { takesMillis: 5_000 })]),
+        submits(40_000, "k1", [], { thread: 1 }),
+      ],
+      faults: [{ at: 1_000, kind: "crash", object: t0, lastsMillis: 0 }],
+      strikes: [
+        ofRequest(t0, "recover", 1, { _tag: "ReplyLate", millis: 29_000 }),
+        ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((nth) =>
+          atPoint(owner, "select:after", nth, { _tag: "Waits", millis: 200 }),
+        ),
+      ],
+    }),
   },
 ]
