@@ -56,7 +56,7 @@ const runShare = async ({ names, search, seeds }: Share): Promise<ReadonlyArray<
   return all
 }
 
-/** C1 */
+/** The shares of one process, in it. // C1 */
 const inWorker = (share: Share): Promise<ReadonlyArray<Shown>> =>
   new Promise((resolve, reject) => {
     const child = fork(fileURLToPath(import.meta.url), [], {
