@@ -7,7 +7,6 @@
  * - K1 Counting draws nothing: a plan without strikes is the same run as before there were any.
  */
 import type { FaultKind } from "./Faults.ts"
-import type { Plan } from "./Plan.ts"
 
 /** What an object does at a failpoint. `waits`: its fiber goes on so much later. */
 export type PointDoes =
@@ -40,8 +39,15 @@ export interface Strikes {
   readonly ofAlarm: (name: string) => AlarmDoes | undefined
 }
 
+/** The objects of a plan, and what it has in store for them. */
+interface Places {
+  readonly owners: ReadonlyArray<string>
+  readonly threads: ReadonlyArray<{ readonly ownerId: string; readonly threadId: string }>
+  readonly strikes?: ReadonlyArray<Strike>
+}
+
 /** The name of the object at a place. */
-export const nameAt = ({ owners, threads }: Plan, place: number): string => {
+export const nameAt = ({ owners, threads }: Places, place: number): string => {
   const owner = owners[place]
   if (owner !== undefined) return owner
   const thread = threads[place - owners.length]
@@ -82,7 +88,7 @@ interface Counted {
 }
 
 /** `planned` notes a fault, and says whether this run has it. */
-export const makeStrikes = (plan: Plan, planned: (kind: FaultKind) => boolean): Strikes => {
+export const makeStrikes = (plan: Places, planned: (kind: FaultKind) => boolean): Strikes => {
   const all = (plan.strikes ?? []).map((strike): Counted => ({
     strike,
     name: nameAt(plan, strike.object),
