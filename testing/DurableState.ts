@@ -39,8 +39,11 @@ export interface DurableStateOptions {
   readonly label: string
   /** How long the next flush takes. */
   readonly flushMillis: () => number
-  /** Told of each batch as it is made. */
+  /** Told of each statement that writes, and of each batch as it is made. */
+  readonly onWrite?: (text: string, bindings: ReadonlyArray<SqlValue>) => void
   readonly onBatch: () => void
+  /** Told when what was written is not there after all, or something was changed beside the object. */
+  readonly onUndone?: () => void
   /** Told the alarm's time whenever it has become durable. */
   readonly onAlarm: (at: number | null) => void
 }
@@ -138,6 +141,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
   const undo = (to: number): void => {
     database.undo(to + 1)
     depth = to
+    options.onUndone?.()
   }
 
   /** One batch: what the block writes, or nothing of it. */
@@ -221,6 +225,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
           checkBindings(bindings)
           written(() => {
             counts.written += ofStorage(() => database.run(text, bindings))
+            options.onWrite?.(text, bindings)
           })
         },
       },
@@ -271,6 +276,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
     tamper: (text, ...bindings) => {
       reach(depth)
       database.run(text, bindings)
+      options.onUndone?.()
     },
     hasTable: (name) => database.hasTable(name),
     wipe: () => {

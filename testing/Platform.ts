@@ -10,6 +10,7 @@
  * - P4 One that is replaced runs on, without storage, for up to 30 s.
  * - P5 An object is put away only while nothing of it is under way.
  */
+import type { SqlValue } from "../platform/ObjectStorage.ts"
 import type { Faults } from "./Faults.ts"
 import {
   type Code,
@@ -39,6 +40,12 @@ export interface Platform {
   readonly willRing: (object: SimulatedObject) => boolean
 }
 
+export type OnWrite = (
+  object: SimulatedObject,
+  text: string,
+  bindings: ReadonlyArray<SqlValue>,
+) => void
+
 export interface PlatformOptions {
   readonly queue: Queue
   readonly faults: Faults
@@ -53,7 +60,10 @@ export interface PlatformOptions {
   /** What becomes of this alarm, which is due, by the plan; by default nothing. */
   readonly strikes?: (object: SimulatedObject) => AlarmDoes | undefined
   readonly code: (incarnation: Incarnation) => Code
+  /** Told of an owner's statements that write, its batches, and what of them is not there after all. */
+  readonly onWrite?: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
+  readonly onUndone?: (object: SimulatedObject) => void
   /** Told when an alarm's handler has ended well, and what it did is durable. */
   readonly onAlarmEnd: (object: SimulatedObject) => void
 }
@@ -216,6 +226,13 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       label: name,
       flushMillis: options.flushMillis,
       onBatch: () => options.onBatch(object),
+      ...(kind === "owner"
+        ? {
+            onWrite: (text: string, bindings: ReadonlyArray<SqlValue>) =>
+              options.onWrite?.(object, text, bindings),
+            onUndone: () => options.onUndone?.(object),
+          }
+        : {}),
       onAlarm: (at) => onAlarm(object, at),
     }
     const object: SimulatedObject = {
@@ -223,6 +240,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       name,
       state: makeDurableState(stateOptions),
       incarnation: undefined,
+      landedAt: 0,
       startsFailUntil: 0,
       alarm: {
         dueAt: 0,

@@ -10,7 +10,7 @@ import { runScheduled } from "../client/Scheduled.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
-import type { WireExit, WireMessage } from "../contracts/transport/Wire.ts"
+import type { WireExit, WireMessage, WireTarget } from "../contracts/transport/Wire.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
@@ -25,7 +25,7 @@ import { makeNetwork, type Network, type Sender } from "./Network.ts"
 import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
 import type { Plan } from "./Plan.ts"
 import { policyOf, principalOf, stranger } from "./Policy.ts"
-import { makePlatform, type Platform } from "./Platform.ts"
+import { makePlatform, type OnWrite, type Platform } from "./Platform.ts"
 import { makeQueue, type Queue } from "./Queue.ts"
 import { makeRandom } from "./Random.ts"
 import { type LogLine, runnerContext } from "./RunnerContext.ts"
@@ -47,7 +47,11 @@ export interface Watching extends Pick<
   OutsideOptions,
   "onStart" | "onLeft" | "onDone" | "onDiffers"
 > {
+  readonly onWrite: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
+  readonly onUndone: (object: SimulatedObject) => void
+  /** Told of each call of a thread that an owner makes, before it leaves. */
+  readonly onCall: (owner: Incarnation, threadId: string, tag: string) => void
   readonly onAlarmEnd: (object: SimulatedObject) => void
   /** Told of each answer as its object gave it. */
   readonly onAnswer: (message: WireMessage, exit: WireExit) => void
@@ -142,7 +146,11 @@ const reconciling = ({ faults, plan, queue }: World): Reconciling =>
         [1, "is uncertain"],
       ] as const))
 
-const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) => void): Code => {
+const codeOf = (
+  world: World,
+  incarnation: Incarnation,
+  { onCall: called, onLog }: Pick<Watching, "onCall" | "onLog">,
+): Code => {
   const { object, runner, version } = incarnation
   const context = runnerContext(world.queue, runner, onLog)
   const host = hostOf(world.queue, incarnation, context)
@@ -158,7 +166,16 @@ const codeOf = (world: World, incarnation: Incarnation, onLog: (line: LogLine) =
   switch (object.kind) {
     case "owner": {
       const { registry, thread } = reach
-      return built(makeOwnerRuntime(host, { ...shared, thread, registry: registry() }))
+      const watched = (ownerId: string, threadId: string): WireTarget => {
+        const target = thread(ownerId, threadId)
+        return {
+          call: (message, sink) => {
+            if (message._tag === "Request") called(incarnation, threadId, message.tag)
+            return target.call(message, sink)
+          },
+        }
+      }
+      return built(makeOwnerRuntime(host, { ...shared, thread: watched, registry: registry() }))
     }
     case "thread":
       return makeThread(host, {
@@ -254,8 +271,10 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     mayYield: plan.pace.yields > 0,
     alarmLagMillis: plan.alarmLagMillis ?? 10,
     strikes: ({ name }) => strikes.ofAlarm(name),
-    code: (incarnation) => codeOf(world, incarnation, (line) => watching.onLog(line)),
+    code: (incarnation) => codeOf(world, incarnation, watching),
+    onWrite: (object, text, bindings) => watching.onWrite(object, text, bindings),
     onBatch: (object) => watching.onBatch(object),
+    onUndone: (object) => watching.onUndone(object),
     onAlarmEnd: (object) => watching.onAlarmEnd(object),
   })
   const outside = makeOutside({

@@ -3,6 +3,7 @@
  *
  * - W1 I7: the alarm of an owner is looked at after each of its commits, and after each end of its handler.
  * - W2 I8: a lane is looked at after each commit of its owner and of its thread.
+ * - W5 I10 and I19: an owner's call is looked at as it is made, by what its commits said of its lanes.
  * - W4 I17: an answer is looked at where it leaves its object.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
@@ -15,6 +16,7 @@ import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
 import { policyIsKept } from "./Denied.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
 import { callsGoOn } from "./OpenCalls.ts"
+import { makeTurns, type Turns } from "./Turns.ts"
 import type { Violate } from "./Violate.ts"
 
 /** Lines of our own log that only a mistake of ours writes. */
@@ -23,18 +25,28 @@ const mistakes = /mistake of ours|answered with a defect|^Defect \S+ in (?!agent
 const ownerOf = (world: World, thread: SimulatedObject): SimulatedObject =>
   world.platform.object("owner", thread.name.slice(0, thread.name.indexOf("/")))
 
-export const watchWorld = (world: World, violate: Violate): Watching => ({
+export const watchWorld = (world: World, violate: Violate): Watching =>
+  watching(world, violate, makeTurns(world, violate))
+
+const watching = (world: World, violate: Violate, turns: Turns): Watching => ({
+  onWrite: turns.onWrite,
+  onUndone: turns.onUndone,
+  onCall: turns.onCall, // W5
   onBatch: (object) => {
     if (object.kind === "owner") {
       alarmCovers(world, object, violate) // W1
       lanesKnow(world, object, violate) // W2
+      turns.onBatch(object) // W5
     }
     if (object.kind === "thread") {
       laneKnows(world, ownerOf(world, object), object, violate) // W2
       callsGoOn(world, object, violate) // W3
     }
   },
-  onAlarmEnd: (object) => alarmCovers(world, object, violate), // W1
+  onAlarmEnd: (object) => {
+    alarmCovers(world, object, violate) // W1
+    turns.onAlarmEnd(object) // W5
+  },
   onAnswer: (message, exit) => policyIsKept(world, message, exit, violate), // W4
   onStart: (started) => mayStart(started, violate), // W3
   onLeft: (call) => mayLeave(call, violate), // W3
