@@ -138,6 +138,7 @@ export const makeNetwork = (options: NetworkOptions): Network => {
     }
     server.calls.add(call)
     server.runner.clock = queue.now() + server.runner.skewMillis
+    server.object.landedAt = queue.now()
     onLand(route.name, message)
     code
       .call(copyJson(message), sink && sinkFor(route, server, sink)) // N1

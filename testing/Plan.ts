@@ -336,6 +336,18 @@ const tightLimits = (random: Random): Partial<Limits> => ({
   runningPerOwner: random.pick([1_000, 1_000, 1, 2]),
 })
 
+/** Now and then a platform loses an alarm of an owner: nothing rings until somebody comes. */
+const withLostAlarms = (random: Random, weather: Weather, plan: Plan): Plan => {
+  if ((weather !== "platform" && weather !== "all") || !random.chance(0.25)) return plan
+  const lost: Strike = {
+    _tag: "OfAlarm",
+    object: random.below(plan.owners.length),
+    nth: random.pick([1, 1, 2, 3, 8]),
+    does: { _tag: "Lost" },
+  }
+  return { ...plan, strikes: [...(plan.strikes ?? []), lost] }
+}
+
 /** Draws the plan of a seed. */
 export const drawPlan = (seed: number): Plan => {
   const random = makeRandom(seed)
@@ -364,7 +376,7 @@ export const drawPlan = (seed: number): Plan => {
     ...operators(drawing, submits.length),
     ...(aims?.operations ?? []),
   ]
-  return {
+  return withLostAlarms(random, weather, {
     seed,
     pace: paceOf(random),
     rates: {
@@ -384,5 +396,5 @@ export const drawPlan = (seed: number): Plan => {
     ...(denials === undefined ? {} : { denials }),
     healsAt:
       spreadMillis * 2 + Math.max(aims?.lastsMillis ?? 0, random.pick([1_000, 30_000, 200_000])),
-  }
+  })
 }

@@ -241,6 +241,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       state: makeDurableState(stateOptions),
       incarnation: undefined,
       landedAt: 0,
+      landedAt: 0,
       startsFailUntil: 0,
       alarm: {
         dueAt: 0,

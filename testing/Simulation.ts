@@ -119,7 +119,9 @@ const carryOn = (world: World, doing: Doing, violate: Doing["violate"]): boolean
     if (round > 0 && isSettled(world)) return true
     operate(world, doing)
     if (round % 2 === 1) clientOf(world, 0).run(Effect.ignore(world.cron()))
-    runUntil(world, world.queue.now() + 3_600_000)
+    const anHourLater = world.queue.now() + 3_600_000
+    world.queue.at(anHourLater, undefined, "an hour later", () => undefined)
+    runUntil(world, anHourLater)
   }
   return runToQuiet(world)
 }

@@ -29,14 +29,14 @@ const earliest = ({ state }: SimulatedObject): Owed | undefined =>
   )[0]
 
 /** Whether whoever comes now finds that it must be set anew. */
-const mustBeRepaired = ({ queue }: World, { alarm, state }: SimulatedObject): boolean =>
-  state.fault() === "none" && queue.now() > alarm.dueAt + graceMillis
+const mustBeRepaired = ({ alarm, landedAt, state }: SimulatedObject): boolean =>
+  state.fault() === "none" && landedAt > alarm.dueAt + graceMillis
 
 export const alarmCovers = (world: World, owner: SimulatedObject, violate: Violate): void => {
   const { alarm, state } = owner
   const { platform, queue } = world
   if (owner.kind !== "owner" || alarm.running !== undefined) return
-  if (alarm.givenUp && !mustBeRepaired(world, owner)) return // V1
+  if (alarm.givenUp && !mustBeRepaired(owner)) return // V1
   if (!state.hasTable("lanes")) return
   const owed = earliest(owner)
   if (owed === undefined) {
