@@ -241,7 +241,6 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       state: makeDurableState(stateOptions),
       incarnation: undefined,
       landedAt: 0,
-      landedAt: 0,
       startsFailUntil: 0,
       alarm: {
         dueAt: 0,
