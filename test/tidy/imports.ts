@@ -12,7 +12,7 @@ import type { SourceFile } from "./SourceFile.ts"
 
 const objects = ["thread-actors", "owner-object"]
 const product = ["contracts", "platform", ...objects, "client", "heddle.ts"]
-const everything = [...product, "testing", "examples", "scripts"]
+const everything = [...product, "testing", "cli", "examples", "scripts"]
 
 /** What a folder (or a file at the root) may import besides itself. */
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -21,6 +21,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "thread-actors": ["contracts", "platform"],
   "owner-object": ["contracts", "platform"],
   client: ["contracts"],
+  cli: ["contracts", "client"],
   "heddle.ts": product,
   testing: product,
   examples: [...product, "testing"],
