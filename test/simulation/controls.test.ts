@@ -1,0 +1,61 @@
+/** The simulation can see: each broken copy of the product is caught by the invariant that is named for it. */
+import { describe, expect, it } from "vitest"
+import { withEdits } from "../../testing/controls/Load.ts"
+import type { Shown } from "../../testing/controls/Run.ts"
+import { inNode } from "./inNode.ts"
+
+/** Each break, and what must catch it. Those of messages and children come with these. */
+const expected: ReadonlyArray<readonly [name: string, invariant: string]> = [
+  ["clear with an active mutation", "I8"],
+  ["no fence", "I8"],
+  ["finish clears an older enrolment", "I8"],
+  ["older revision accepted", "I14"],
+  ["running head without dueAt", "I7"],
+  ["recover ignores a live attempt", "I3"],
+  ["repair on stale evidence", "I4"],
+  ["reconcile before the call's deadline", "I6"],
+  ["strike not flushed", "I18"],
+  ["failed step not recorded", "I5"],
+  ["settle with an open ordinary call", "I6"],
+  ["suspend beside a running sibling", "I6"],
+  ["decisions read before the suspending block", "I20"],
+  ["resolved unknown overtakes", "I3"],
+  ["settling block blind to an abort", "I1"],
+  ["in-flight set written after the calls", "I18"],
+  ["an alarm overdue by more than 60 s counts as armed", "I7"],
+  ["a past alarm is replaced by a later one", "I7"],
+  ["one deadline missing in finish", "I7"],
+  ["wake lost between check and wait", "I19"],
+  ["forget without tombstone", "I2"],
+  ["no cover alarm", "I7"],
+  ["epoch not bumped at settlement", "I4"],
+  ["a late resolution that names no record", "I6"],
+]
+
+it("catches every broken copy by the invariant named for it, and nothing in the product", async () => {
+  const { code, output } = await inNode(
+    "scripts/simulate.ts",
+    "--controls",
+    "--json",
+    "--workers",
+    "1",
+  )
+  const shown = JSON.parse(output) as ReadonlyArray<Shown>
+  expect(shown.filter(({ caught }) => !caught)).toEqual([])
+  const pairs = shown.map(({ invariant, name }) => [name, invariant])
+  expect(pairs).toEqual(expect.arrayContaining(expected.map((pair) => [...pair])))
+  expect(code).toBe(0)
+})
+
+describe("an edit of the product's text", () => {
+  const edit = { file: "a.ts", find: "one", replace: "two" }
+
+  it("is made where its text stands once", () => {
+    expect(withEdits("zero one $&", [edit])).toBe("zero two $&")
+  })
+
+  it("fails where its text is gone, or stands twice", () => {
+    expect(() => withEdits("zero", [edit])).toThrow("a.ts: 0 times and not once")
+    expect(() => withEdits("one, one", [edit])).toThrow("a.ts: 2 times and not once")
+  })
+})
