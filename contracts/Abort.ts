@@ -8,9 +8,11 @@
 import { Schema } from "effect"
 import { SubmissionCommandFields } from "./Command.ts"
 import {
+  CommonErrors,
   JoinedToHost,
   ResolutionConflict,
   SettlementConflict,
+  StorageFull,
   SubmissionNotFound,
   ThreadUnreadable,
   Unavailable,
@@ -19,14 +21,16 @@ import { Settlement } from "./Settlement.ts"
 
 export const AbortFields = SubmissionCommandFields
 
-/**
- * `Settled`: it did not run, and has ended. `Aborting`: it runs; its handler has been interrupted, and
- * it settles `aborted` within `abortGraceMillis` (or when its thread, if that was lost, is recovered).
- */
 export const AbortReply = Schema.Union([
   Schema.TaggedStruct("Settled", { settlement: Settlement }),
   Schema.TaggedStruct("Aborting", {}),
-])
+]).annotate({
+  identifier: "AbortReply",
+  description:
+    "`Settled`: it did not run, and has ended. `Aborting`: it runs; its handler has been " +
+    "interrupted, and it settles `aborted` within `abortGraceMillis` (or when its thread, " +
+    "if that was lost, is recovered).",
+})
 export type AbortReply = typeof AbortReply.Type
 
 /**
@@ -42,3 +46,6 @@ export const AbortRefusal = Schema.Union([
   Unavailable,
 ])
 export type AbortRefusal = typeof AbortRefusal.Type
+
+/** All that an abort can answer besides its reply. */
+export const AbortErrors = Schema.Union([...CommonErrors, ...AbortRefusal.members, StorageFull])

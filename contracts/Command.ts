@@ -18,10 +18,8 @@ const words = (maximum: number) =>
  * was is set by the edge, and recorded beside it.
  */
 export const CommandWords = {
-  /** At most 256 characters. */
-  author: words(256),
-  /** At most 1,024 characters. */
-  reason: words(1_024),
+  author: words(256).annotateKey({ description: "At most 256 characters." }),
+  reason: words(1_024).annotateKey({ description: "At most 1,024 characters." }),
 }
 
 /** A command about one thread. */

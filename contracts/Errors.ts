@@ -10,154 +10,242 @@ import { openLiterals } from "./Open.ts"
 
 const Reason = Schema.String.check(Schema.isMaxLength(1024))
 
-/**
- * The request breaks its schema or a rule of text (NUL, lone surrogate, nesting, not JSON).
- * Remedy: correct the request; the same request will fail again.
- */
-export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
-  /** Where, as `a.b[0]`; empty for the whole request. */
-  path: Schema.String.check(Schema.isMaxLength(256)),
-  reason: Reason,
-}) {}
+export class InvalidInput extends Schema.TaggedError<InvalidInput>()(
+  "InvalidInput",
+  {
+    path: Schema.String.check(Schema.isMaxLength(256)).annotateKey({
+      description: "Where, as `a.b[0]`; empty for the whole request.",
+    }),
+    reason: Reason,
+  },
+  {
+    description:
+      "The request breaks its schema or a rule of text (NUL, lone surrogate, nesting, not " +
+      "JSON). Remedy: correct the request; the same request will fail again.",
+  },
+) {}
 
-/**
- * The request names another owner or thread than the object it reached.
- * Remedy: none for a caller; report it. Nothing was read or written.
- */
-export class IdentityMismatch extends Schema.TaggedError<IdentityMismatch>()("IdentityMismatch", {
-  ownerId: OwnerId,
-  threadId: Schema.optionalKey(ThreadId),
-}) {}
+export class IdentityMismatch extends Schema.TaggedError<IdentityMismatch>()(
+  "IdentityMismatch",
+  {
+    ownerId: OwnerId,
+    threadId: Schema.optionalKey(ThreadId),
+  },
+  {
+    description:
+      "The request names another owner or thread than the object it reached. Remedy: none " +
+      "for a caller; report it. Nothing was read or written.",
+  },
+) {}
 
-/**
- * No agent of this name is registered in the deployment that served the call.
- * Remedy: check the name, or retry when the deployment that has it is out everywhere.
- */
 export class AgentNotRegistered extends Schema.TaggedError<AgentNotRegistered>()(
   "AgentNotRegistered",
   { agent: AgentId },
+  {
+    description:
+      "No agent of this name is registered in the deployment that served the call. Remedy: " +
+      "check the name, or retry when the deployment that has it is out everywhere.",
+  },
 ) {}
 
-/**
- * The idempotency key was used on this thread by this principal with another input.
- * Remedy: a new key for a new intent, or the original input for a retry.
- */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()(
   "IdempotencyConflict",
   { idempotencyKey: IdempotencyKey, submissionId: SubmissionId },
+  {
+    description:
+      "The idempotency key was used on this thread by this principal with another input. " +
+      "Remedy: a new key for a new intent, or the original input for a retry.",
+  },
 ) {}
 
-/**
- * A limit would be exceeded; nothing was written. `limit` is the field's name in `Limits`.
- * Remedy: send less, or wait until queued work has settled, then retry with the same key.
- */
 export class AdmissionLimitExceeded extends Schema.TaggedError<AdmissionLimitExceeded>()(
   "AdmissionLimitExceeded",
   { limit: Schema.String.check(Schema.isMaxLength(64)), actual: Count, maximum: Count },
+  {
+    description:
+      "A limit would be exceeded; nothing was written. `limit` is the field's name in " +
+      "`Limits`. Remedy: send less, or wait until queued work has settled, then retry with " +
+      "the same key.",
+  },
 ) {}
 
-/** This thread has no such submission. Remedy: check owner, thread and id. */
 export class SubmissionNotFound extends Schema.TaggedError<SubmissionNotFound>()(
   "SubmissionNotFound",
   { submissionId: SubmissionId },
+  { description: "This thread has no such submission. Remedy: check owner, thread and id." },
 ) {}
 
-/** The submission has settled already, with `outcome`. Remedy: none; read its settlement. */
 export class SettlementConflict extends Schema.TaggedError<SettlementConflict>()(
   "SettlementConflict",
   {
     submissionId: SubmissionId,
     outcome: openLiterals(["completed", "failed", "aborted"]),
   },
+  {
+    description:
+      "The submission has settled already, with `outcome`. Remedy: none; read its settlement.",
+  },
 ) {}
 
-/** The input was taken by another run and settles with it. Remedy: address the host. */
-export class JoinedToHost extends Schema.TaggedError<JoinedToHost>()("JoinedToHost", {
-  submissionId: SubmissionId,
-  hostSubmissionId: SubmissionId,
-}) {}
+export class NotSettled extends Schema.TaggedError<NotSettled>()(
+  "NotSettled",
+  {
+    submissionId: SubmissionId,
+    state: openLiterals(["ready", "running", "suspended", "unknown"]),
+  },
+  {
+    description:
+      "The submission is still open, and its work not to be done twice. Remedy: wait for its " +
+      "settlement, or `retry` or `abort` it.",
+  },
+) {}
 
-/** Nothing waits for this decision (never did, withdrawn, or expired). Remedy: read its status. */
-export class NotAwaiting extends Schema.TaggedError<NotAwaiting>()("NotAwaiting", {
-  submissionId: SubmissionId,
-  name: Schema.String.check(Schema.isMaxLength(128)),
-}) {}
+export class JoinedToHost extends Schema.TaggedError<JoinedToHost>()(
+  "JoinedToHost",
+  {
+    submissionId: SubmissionId,
+    hostSubmissionId: SubmissionId,
+  },
+  {
+    description:
+      "The input was taken by another run and settles with it. Remedy: address the host.",
+  },
+) {}
 
-/** Another decision was recorded first. Remedy: none; `first` tells it. */
+export class NotAwaiting extends Schema.TaggedError<NotAwaiting>()(
+  "NotAwaiting",
+  {
+    submissionId: SubmissionId,
+    name: Schema.String.check(Schema.isMaxLength(128)),
+  },
+  {
+    description:
+      "Nothing waits for this decision (never did, withdrawn, or expired). Remedy: read its " +
+      "status.",
+  },
+) {}
+
 export class ResolutionConflict extends Schema.TaggedError<ResolutionConflict>()(
   "ResolutionConflict",
   { first: Schema.String.check(Schema.isMaxLength(256)) },
+  { description: "Another decision was recorded first. Remedy: none; `first` tells it." },
 ) {}
 
-/** The principal may not do this here. Remedy: use another identity, or ask its administrator. */
-export class OperationDenied extends Schema.TaggedError<OperationDenied>()("OperationDenied", {
-  operation: Schema.String.check(Schema.isMaxLength(64)),
-}) {}
+export class OperationDenied extends Schema.TaggedError<OperationDenied>()(
+  "OperationDenied",
+  {
+    operation: Schema.String.check(Schema.isMaxLength(64)),
+  },
+  {
+    description:
+      "The principal may not do this here. Remedy: use another identity, or ask its " +
+      "administrator.",
+  },
+) {}
 
-/** No verified identity. Remedy: send a valid token, or configure the edge's keys. */
-export class Unauthenticated extends Schema.TaggedError<Unauthenticated>()("Unauthenticated", {
-  reason: Reason,
-}) {}
+export class Unauthenticated extends Schema.TaggedError<Unauthenticated>()(
+  "Unauthenticated",
+  {
+    reason: Reason,
+  },
+  {
+    description: "No verified identity. Remedy: send a valid token, or configure the edge's keys.",
+  },
+) {}
 
-/** The object's database failed. Nothing of this call is durable. Remedy: retry with backoff. */
 export class StorageUnavailable extends Schema.TaggedError<StorageUnavailable>()(
   "StorageUnavailable",
   { operation: Schema.String.check(Schema.isMaxLength(64)) },
+  {
+    description:
+      "The object's database failed. Nothing of this call is durable. Remedy: retry with " +
+      "backoff.",
+  },
 ) {}
 
-/** The object's database is full; reads and running work go on. Remedy: forget or prune threads. */
-export class StorageFull extends Schema.TaggedError<StorageFull>()("StorageFull", {
-  actualBytes: Count,
-  maximumBytes: Count,
-}) {}
+export class StorageFull extends Schema.TaggedError<StorageFull>()(
+  "StorageFull",
+  {
+    actualBytes: Count,
+    maximumBytes: Count,
+  },
+  {
+    description:
+      "The object's database is full; reads and running work go on. Remedy: forget or prune " +
+      "threads.",
+  },
+) {}
 
-/** The thread still owes work and cannot be forgotten. Remedy: wait, or abort first. */
-export class WorkOwed extends Schema.TaggedError<WorkOwed>()("WorkOwed", {
-  nonterminal: Count,
-  outbox: Count,
-}) {}
+export class WorkOwed extends Schema.TaggedError<WorkOwed>()(
+  "WorkOwed",
+  {
+    nonterminal: Count,
+    outbox: Count,
+  },
+  {
+    description:
+      "The thread still owes work and cannot be forgotten. Remedy: wait, or abort first.",
+  },
+) {}
 
-/** A run may not have more children, or nest them deeper. Remedy: split the work. */
 export class ChildLimitExceeded extends Schema.TaggedError<ChildLimitExceeded>()(
   "ChildLimitExceeded",
   { limit: Schema.String.check(Schema.isMaxLength(64)), maximum: Count },
+  { description: "A run may not have more children, or nest them deeper. Remedy: split the work." },
 ) {}
 
-/** The thread was forgotten; its tombstone stays. Remedy: use another thread id. */
-export class ThreadForgotten extends Schema.TaggedError<ThreadForgotten>()("ThreadForgotten", {
-  threadId: ThreadId,
-  forgottenAt: Count,
-}) {}
+export class ThreadForgotten extends Schema.TaggedError<ThreadForgotten>()(
+  "ThreadForgotten",
+  {
+    threadId: ThreadId,
+    forgottenAt: Count,
+  },
+  { description: "The thread was forgotten; its tombstone stays. Remedy: use another thread id." },
+) {}
 
-/**
- * Rows or records of this thread do not decode. Other threads are not affected, and admission
- * goes on. Remedy: an operator's, see `recoveryStatus`.
- */
-export class ThreadUnreadable extends Schema.TaggedError<ThreadUnreadable>()("ThreadUnreadable", {
-  threadId: ThreadId,
-  /** What did not decode: a table or record name from a fixed list. */
-  what: Schema.String.check(Schema.isMaxLength(64)),
-}) {}
+export class ThreadUnreadable extends Schema.TaggedError<ThreadUnreadable>()(
+  "ThreadUnreadable",
+  {
+    threadId: ThreadId,
+    what: Schema.String.check(Schema.isMaxLength(64)).annotateKey({
+      description: "What did not decode: a table or record name from a fixed list.",
+    }),
+  },
+  {
+    description:
+      "Rows or records of this thread do not decode. Other threads are not affected, and " +
+      "admission goes on. Remedy: an operator's, see `recoveryStatus`.",
+  },
+) {}
 
-/**
- * The object or its peer could not answer: it went away, could not start, is overloaded, lacks the
- * method or answered what does not decode (another version), or a fence refused a late call. The
- * call may or may not have happened. Remedy: if `retryable`, repeat it with the same key; if
- * `overloaded`, only after a longer pause.
- */
-export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
-  retryable: Schema.Boolean,
-  overloaded: Schema.Boolean,
-  reason: Reason,
-}) {}
+export class Unavailable extends Schema.TaggedError<Unavailable>()(
+  "Unavailable",
+  {
+    retryable: Schema.Boolean,
+    overloaded: Schema.Boolean,
+    reason: Reason,
+  },
+  {
+    description:
+      "The object or its peer could not answer: it went away, could not start, is " +
+      "overloaded, lacks the method or answered what does not decode (another version), or " +
+      "a fence refused a late call. The call may or may not have happened. Remedy: if " +
+      "`retryable`, repeat it with the same key; if `overloaded`, only after a longer " +
+      "pause.",
+  },
+) {}
 
-/**
- * A programming error in the object that served the call; this call alone failed.
- * Remedy: look for `reference` in the log of the object.
- */
-export class InternalDefect extends Schema.TaggedError<InternalDefect>()("InternalDefect", {
-  reference: Schema.String.check(Schema.isMaxLength(64)),
-}) {}
+export class InternalDefect extends Schema.TaggedError<InternalDefect>()(
+  "InternalDefect",
+  {
+    reference: Schema.String.check(Schema.isMaxLength(64)),
+  },
+  {
+    description:
+      "A programming error in the object that served the call; this call alone failed. " +
+      "Remedy: look for `reference` in the log of the object.",
+  },
+) {}
 
 /** What any call between objects can answer besides its own errors. */
 export const CommonErrors = [

@@ -12,26 +12,36 @@ import { SubmissionState } from "./Submission.ts"
 export const ExplainFields = {
   ownerId: OwnerId,
   threadId: ThreadId,
-  /** This one only; all open ones without it. */
-  submissionId: Schema.optionalKey(SubmissionId),
+  submissionId: Schema.optionalKey(SubmissionId).annotateKey({
+    description: "This one only; all open ones without it.",
+  }),
 }
 
-/** `nobody` it goes on by itself · `operator` a command · `deployer` a deployment · `caller` a decision. */
-export const Actor = openLiterals(["nobody", "operator", "deployer", "caller"])
+export const Actor = openLiterals(["nobody", "operator", "deployer", "caller"]).annotate({
+  identifier: "Actor",
+  description:
+    "`nobody` it goes on by itself · `operator` a command · `deployer` a deployment · " +
+    "`caller` a decision.",
+})
 export type Actor = typeof Actor.Type
 
-/** Something that a submission waits for, or that holds its whole thread. */
 export const ExplainedWait = Schema.Struct({
   blocker: Blocker,
-  /** The agent's name of the call or wait, or of the missing agent. */
-  name: Schema.optionalKey(Schema.String),
-  /** What a decision about it names. */
-  recordId: Schema.optionalKey(RecordId),
+  name: Schema.optionalKey(Schema.String).annotateKey({
+    description: "The agent's name of the call or wait, or of the missing agent.",
+  }),
+  recordId: Schema.optionalKey(RecordId).annotateKey({
+    description: "What a decision about it names.",
+  }),
   sinceAt: Schema.optionalKey(Millis),
   untilAt: Schema.optionalKey(Millis),
   whoCanAct: Actor,
-  /** In words, at most 1,024 characters: what it is, and the command that ends it. */
-  message: Schema.String.check(Schema.isMaxLength(1_024)),
+  message: Schema.String.check(Schema.isMaxLength(1_024)).annotateKey({
+    description: "In words, at most 1,024 characters: what it is, and the command that ends it.",
+  }),
+}).annotate({
+  identifier: "ExplainedWait",
+  description: "Something that a submission waits for, or that holds its whole thread.",
 })
 export type ExplainedWait = typeof ExplainedWait.Type
 
@@ -42,16 +52,21 @@ export const RecoveryExplanation = Schema.Struct({
   state: SubmissionState,
   acceptedAt: Millis,
   attempts: Count,
-  /** What the classifier decides now. */
-  decision: RecoveryDecision,
+  decision: RecoveryDecision.annotateKey({ description: "What the classifier decides now." }),
   disposition: Disposition,
-  /** What it decides by, in words. */
-  evidence: Schema.Array(Schema.String.check(Schema.isMaxLength(1_024))),
-  /** What would happen, in words. */
-  wouldDo: Schema.String.check(Schema.isMaxLength(1_024)),
-  /** What it waits for itself; its place behind others is no wait of its own. */
-  waits: Schema.Array(ExplainedWait),
-  /** What holds its thread: a pause; added by the edge from the owner: fault, missing agent, stall. */
-  heldBy: Schema.Array(ExplainedWait),
-})
+  evidence: Schema.Array(Schema.String.check(Schema.isMaxLength(1_024))).annotateKey({
+    description: "What it decides by, in words.",
+  }),
+  wouldDo: Schema.String.check(Schema.isMaxLength(1_024)).annotateKey({
+    description: "What would happen, in words.",
+  }),
+  waits: Schema.Array(ExplainedWait).annotateKey({
+    description: "What it waits for itself; its place behind others is no wait of its own.",
+  }),
+  heldBy: Schema.Array(ExplainedWait).annotateKey({
+    description:
+      "What holds its thread: a pause; added by the edge from the owner: fault, missing " +
+      "agent, stall.",
+  }),
+}).annotate({ identifier: "RecoveryExplanation" })
 export type RecoveryExplanation = typeof RecoveryExplanation.Type

@@ -7,6 +7,7 @@ import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortFields, AbortReply } from "./Abort.ts"
 import { EdgeMiddleware } from "./Authorization.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable } from "./Errors.ts"
+import { Description } from "./Description.ts"
 import { ExplainFields, RecoveryExplanation } from "./Explain.ts"
 import { ForgetFields, ForgetReply } from "./Forget.ts"
 import { Count, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
@@ -40,86 +41,161 @@ const Common = Schema.Union(CommonErrors)
 const ReadErrors = Schema.Union([...CommonErrors, SubmissionNotFound, ThreadUnreadable])
 
 export class HeddleRpc extends RpcGroup.make(
-  /** Has an input processed after all that were accepted by this thread before it. */
-  Rpc.make("submit", { payload: SubmitFields, success: Receipt, error: SubmitErrors }),
-  /** Ends a submission `aborted`, unless it has settled: at once, or after a grace while it runs. */
-  Rpc.make("abort", { payload: AbortFields, success: AbortReply, error: AbortErrors }),
-  /** Decides an ordinary tool call of which nobody knows whether it happened. */
+  Rpc.make("submit", { payload: SubmitFields, success: Receipt, error: SubmitErrors }).annotate(
+    Description,
+    "Has an input processed after all that were accepted by this thread before it.",
+  ),
+  Rpc.make("abort", { payload: AbortFields, success: AbortReply, error: AbortErrors }).annotate(
+    Description,
+    "Ends a submission `aborted`, unless it has settled: at once, or after a grace while " +
+      "it runs.",
+  ),
   Rpc.make("resolveUnknown", {
     payload: ResolveUnknownFields,
     success: ResolveUnknownReply,
     error: ResolveUnknownErrors,
-  }),
-  /** Has a submission go on at once. Clears the lane's fault, backoff and stall; bypasses no evidence. */
-  Rpc.make("retry", { payload: RetryFields, success: RetryReply, error: RetryErrors }),
-  /** A paused thread accepts and gives receipts, and starts nothing until it is resumed. */
-  Rpc.make("pauseThread", { payload: PauseFields, success: PauseReply, error: PauseErrors }),
-  Rpc.make("resumeThread", { payload: PauseFields, success: PauseReply, error: PauseErrors }),
-  /** Deletes all that a thread holds, for ever; refuses with `WorkOwed` unless told to abort first. */
-  Rpc.make("forgetThread", { payload: ForgetFields, success: ForgetReply, error: ForgetErrors }),
-  /** Why it does not run: the thread's own view, completed by the owner's. Writes nothing. */
+  }).annotate(
+    Description,
+    "Decides an ordinary tool call of which nobody knows whether it happened.",
+  ),
+  Rpc.make("retry", { payload: RetryFields, success: RetryReply, error: RetryErrors }).annotate(
+    Description,
+    "Has a submission go on at once. Clears the lane's fault, backoff and stall; bypasses " +
+      "no evidence.",
+  ),
+  Rpc.make("pauseThread", {
+    payload: PauseFields,
+    success: PauseReply,
+    error: PauseErrors,
+  }).annotate(
+    Description,
+    "A paused thread accepts and gives receipts, and starts nothing until it is resumed.",
+  ),
+  Rpc.make("resumeThread", {
+    payload: PauseFields,
+    success: PauseReply,
+    error: PauseErrors,
+  }).annotate(
+    Description,
+    "Lets a paused thread start its work again. Resuming one that is not paused changes nothing.",
+  ),
+  Rpc.make("forgetThread", {
+    payload: ForgetFields,
+    success: ForgetReply,
+    error: ForgetErrors,
+  }).annotate(
+    Description,
+    "Deletes all that a thread holds, for ever; refuses with `WorkOwed` unless told to " +
+      "abort first.",
+  ),
   Rpc.make("explain", {
     payload: ExplainFields,
     success: Schema.Array(RecoveryExplanation),
     error: ReadErrors,
-  }),
-  /** Whether the history and the ledger of a thread hold together, a page at a time. Writes nothing. */
-  Rpc.make("verify", { payload: VerifyFields, success: VerifyReply, error: ReadErrors }),
-  /** Everything an owner still owes, with what is in its way and its age. */
+  }).annotate(
+    Description,
+    "Why it does not run: the thread's own view, completed by the owner's. Writes nothing.",
+  ),
+  Rpc.make("verify", { payload: VerifyFields, success: VerifyReply, error: ReadErrors }).annotate(
+    Description,
+    "Whether the history and the ledger of a thread hold together, a page at a time. " +
+      "Writes nothing.",
+  ),
   Rpc.make("obligations", {
     payload: ObligationsFields,
     success: ObligationPage,
     error: Common,
-  }),
-  /** Waits up to five minutes; `Pending` is not a failure, call again. */
+  }).annotate(Description, "Everything an owner still owes, with what is in its way and its age."),
   Rpc.make("awaitSettlement", {
-    payload: { ...Address, submissionId: SubmissionId, timeoutMillis: Schema.optionalKey(Count) },
+    payload: {
+      ...Address,
+      submissionId: SubmissionId,
+      timeoutMillis: Schema.optionalKey(Count).annotateKey({
+        description: "How long to wait, at most five minutes, which is the default.",
+      }),
+    },
     success: AwaitSettlementReply,
     error: ReadErrors,
-  }),
+  }).annotate(Description, "Waits up to five minutes; `Pending` is not a failure, call again."),
   Rpc.make("status", {
     payload: { ...Address, submissionId: SubmissionId },
     success: SubmissionStatus,
     error: ReadErrors,
-  }),
-  Rpc.make("history", { payload: HistoryFields, success: HistoryPage, error: ReadErrors }),
-  /** Every record after a sequence, once and in order, then those to come. Ends with a cursor. */
+  }).annotate(
+    Description,
+    "Where one submission stands now, with its settlement once there is one. Waits for nothing.",
+  ),
+  Rpc.make("history", { payload: HistoryFields, success: HistoryPage, error: ReadErrors }).annotate(
+    Description,
+    "A page of the records of a thread, forwards or backwards.",
+  ),
   Rpc.make("observe", {
-    payload: { ...Address, after: Schema.optionalKey(Count) },
+    payload: {
+      ...Address,
+      after: Schema.optionalKey(Count).annotateKey({
+        description: "The last sequence that was seen; absent starts at the beginning.",
+      }),
+    },
     success: ObserveFrame,
     error: ReadErrors,
     stream: true,
-  }),
-  Rpc.make("readState", { payload: Address, success: ThreadState, error: ReadErrors }),
-  /** Ends the stall and the backoff of a lane and has it visited. Clears no fault. */
-  Rpc.make("wake", { payload: Address, success: LaneStatus, error: Common }),
-  /** Forgets what the owner believes of these threads and visits them, fenced. */
-  Rpc.make("reconcile", { payload: ReconcileFields, success: ReconcileReply, error: Common }),
-  /** The recorded fault of one thread. None means no recorded fault, not proof of health. */
+  }).annotate(
+    Description,
+    "Every record after a sequence, once and in order, then those to come. Ends with a " +
+      "cursor.",
+  ),
+  Rpc.make("readState", { payload: Address, success: ThreadState, error: ReadErrors }).annotate(
+    Description,
+    "The application's own value of a thread, as the last run that changed it left it.",
+  ),
+  Rpc.make("wake", { payload: Address, success: LaneStatus, error: Common }).annotate(
+    Description,
+    "Ends the stall and the backoff of a lane and has it visited. Clears no fault.",
+  ),
+  Rpc.make("reconcile", {
+    payload: ReconcileFields,
+    success: ReconcileReply,
+    error: Common,
+  }).annotate(
+    Description,
+    "Forgets what the owner believes of these threads and visits them, fenced.",
+  ),
   Rpc.make("recoveryStatus", {
     payload: Address,
     success: Schema.OptionFromNullOr(RecoveryFault),
     error: Common,
-  }),
+  }).annotate(
+    Description,
+    "The recorded fault of one thread. None means no recorded fault, not proof of health.",
+  ),
   Rpc.make("maintenanceStatus", {
     payload: { ownerId: OwnerId },
     success: MaintenanceStatus,
     error: Common,
-  }),
-  /** Arms the alarm and waits for a pass. */
+  }).annotate(Description, "What an owner knows of its own work: passes, lanes, the alarm."),
   Rpc.make("runMaintenance", {
-    payload: { ownerId: OwnerId, timeoutMillis: Schema.optionalKey(Count) },
+    payload: {
+      ownerId: OwnerId,
+      timeoutMillis: Schema.optionalKey(Count).annotateKey({
+        description: "How long to wait for the pass.",
+      }),
+    },
     success: RunMaintenanceReply,
     error: Common,
-  }),
-  Rpc.make("listThreads", { payload: ListThreadsFields, success: ThreadPage, error: Common }),
-  /** The owners of this deployment, by id. Needs a grant for all owners: a bare `*`. */
-  Rpc.make("listOwners", { payload: ListOwnersFields, success: OwnerPage, error: Common }),
-  /** Lane changes and faults as they appear and clear. */
+  }).annotate(Description, "Arms the alarm and waits for a pass."),
+  Rpc.make("listThreads", {
+    payload: ListThreadsFields,
+    success: ThreadPage,
+    error: Common,
+  }).annotate(Description, "The threads of an owner, by id, a page at a time."),
+  Rpc.make("listOwners", { payload: ListOwnersFields, success: OwnerPage, error: Common }).annotate(
+    Description,
+    "The owners of this deployment, by id. Needs a grant for all owners: a bare `*`.",
+  ),
   Rpc.make("watch", {
     payload: { ownerId: OwnerId },
     success: WatchFrame,
     error: Common,
     stream: true,
-  }),
+  }).annotate(Description, "Lane changes and faults as they appear and clear."),
 ).middleware(EdgeMiddleware) {}

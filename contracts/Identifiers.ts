@@ -8,36 +8,60 @@
 import { Schema } from "effect"
 
 const identifier = (maximum: number) =>
-  Schema.String.check(Schema.isPattern(new RegExp(`^[A-Za-z0-9._:-]{1,${maximum}}$`)))
+  Schema.String.check(Schema.isPattern(new RegExp(`^[A-Za-z0-9._:-]{1,${maximum}}$`, "u")))
 
-/** One tenant: 1–128 characters out of `A-Z a-z 0-9 . _ : -`. It is the owner object's name. */
-export const OwnerId = identifier(128).pipe(Schema.brand("OwnerId"))
+export const OwnerId = identifier(128)
+  .pipe(Schema.brand("OwnerId"))
+  .annotate({
+    identifier: "OwnerId",
+    description:
+      "One tenant: 1–128 characters out of `A-Z a-z 0-9 . _ : -`. It is the owner object's " +
+      "name.",
+  })
 export type OwnerId = typeof OwnerId.Type
 
-/** One conversation, order or document of an owner: 1–128 characters out of `A-Z a-z 0-9 . _ : -`. */
-export const ThreadId = identifier(128).pipe(Schema.brand("ThreadId"))
+export const ThreadId = identifier(128)
+  .pipe(Schema.brand("ThreadId"))
+  .annotate({
+    identifier: "ThreadId",
+    description:
+      "One conversation, order or document of an owner: 1–128 characters out of `A-Z a-z " +
+      "0-9 . _ : -`.",
+  })
 export type ThreadId = typeof ThreadId.Type
 
-/** The registered name of an agent: 1–64 characters out of `A-Z a-z 0-9 . _ : -`. */
-export const AgentId = identifier(64).pipe(Schema.brand("AgentId"))
+export const AgentId = identifier(64).pipe(Schema.brand("AgentId")).annotate({
+  identifier: "AgentId",
+  description: "The registered name of an agent: 1–64 characters out of `A-Z a-z 0-9 . _ : -`.",
+})
 export type AgentId = typeof AgentId.Type
 
 const uuid = Schema.String.check(
-  Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/),
+  Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u),
 )
 
-/** One accepted input. UUIDv7 text, made by the thread at admission. */
-export const SubmissionId = uuid.pipe(Schema.brand("SubmissionId"))
+export const SubmissionId = uuid.pipe(Schema.brand("SubmissionId")).annotate({
+  identifier: "SubmissionId",
+  description: "One accepted input. UUIDv7 text, made by the thread at admission.",
+})
 export type SubmissionId = typeof SubmissionId.Type
 
-/** One ownership period of a run. UUIDv7 text, made by the thread at the claim. */
-export const AttemptId = uuid.pipe(Schema.brand("AttemptId"))
+export const AttemptId = uuid.pipe(Schema.brand("AttemptId")).annotate({
+  identifier: "AttemptId",
+  description: "One ownership period of a run. UUIDv7 text, made by the thread at the claim.",
+})
 export type AttemptId = typeof AttemptId.Type
 
-/** The caller's name for one intent: 1–256 printable characters. Scoped by thread and principal. */
 export const IdempotencyKey = Schema.String.check(
   Schema.isPattern(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,256}$/u),
-).pipe(Schema.brand("IdempotencyKey"))
+)
+  .pipe(Schema.brand("IdempotencyKey"))
+  .annotate({
+    identifier: "IdempotencyKey",
+    description:
+      "The caller's name for one intent: 1–256 printable characters. Scoped by thread and " +
+      "principal.",
+  })
 export type IdempotencyKey = typeof IdempotencyKey.Type
 
 /** Who calls, as an edge has verified it: 1–256 printable characters. Never taken from a payload. */
@@ -52,19 +76,24 @@ export const StepName = Schema.String.check(
 ).pipe(Schema.brand("StepName"))
 export type StepName = typeof StepName.Type
 
-/** One record of a thread: 32 hexadecimal digits, a hash of (submission, name, part). */
-export const RecordId = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)).pipe(
-  Schema.brand("RecordId"),
-)
+export const RecordId = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u))
+  .pipe(Schema.brand("RecordId"))
+  .annotate({
+    identifier: "RecordId",
+    description:
+      "One record of a thread: 32 hexadecimal digits, a hash of (submission, name, part).",
+  })
 export type RecordId = typeof RecordId.Type
 
-/**
- * The owner's mark of one mutation: `iiiiiiiiiiiiiii-cccccccccc`, incarnation then counter, both of
- * fixed width, so that generations compare as text and stay ordered across incarnations.
- */
-export const Generation = Schema.String.check(Schema.isPattern(/^\d{15}-\d{10}$/)).pipe(
-  Schema.brand("Generation"),
-)
+export const Generation = Schema.String.check(Schema.isPattern(/^\d{15}-\d{10}$/u))
+  .pipe(Schema.brand("Generation"))
+  .annotate({
+    identifier: "Generation",
+    description:
+      "The owner's mark of one mutation: `iiiiiiiiiiiiiii-cccccccccc`, incarnation then " +
+      "counter, both of fixed width, so that generations compare as text and stay ordered " +
+      "across incarnations.",
+  })
 export type Generation = typeof Generation.Type
 
 /** Builds a generation. `incarnation` and `counter` are non-negative integers. */

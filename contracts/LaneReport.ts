@@ -18,11 +18,6 @@ import {
 import { openLiterals } from "./Open.ts"
 import { SubmissionState, Title } from "./Submission.ts"
 
-/**
- * What a submission, or a whole lane, waits for. The owner alone tells of `fault`, `stalled`, `backoff` (its
- * thread does not answer), `held` (as many attempts run as may) and `condemned`, and of `binding` where the
- * head's agent is missing; a thread tells `binding` of a tool without which a lost call cannot be asked about.
- */
 export const Blocker = openLiterals([
   "approval",
   "signal",
@@ -40,19 +35,30 @@ export const Blocker = openLiterals([
   "publication",
   "ready-aged",
   "running-aged",
-])
+]).annotate({
+  identifier: "Blocker",
+  description:
+    "What a submission, or a whole lane, waits for. The owner alone tells of `fault`, " +
+    "`stalled`, `backoff` (its thread does not answer), `held` (as many attempts run as " +
+    "may) and `condemned`, and of `binding` where the head's agent is missing; a thread " +
+    "tells `binding` of a tool without which a lost call cannot be asked about.",
+})
 export type Blocker = typeof Blocker.Type
 
-/** The open run if there is one, else the resolved unknown of lowest sequence, else the first ready. */
 export const LaneHead = Schema.Struct({
   submissionId: SubmissionId,
   sequence: Count,
   state: SubmissionState,
   agent: AgentId,
-  /** Whether an attempt has ever claimed it. */
-  attempted: Schema.Boolean,
-  /** When it was accepted: the age of what is owed. */
-  acceptedAt: Schema.optionalKey(Millis),
+  attempted: Schema.Boolean.annotateKey({ description: "Whether an attempt has ever claimed it." }),
+  acceptedAt: Schema.optionalKey(Millis).annotateKey({
+    description: "When it was accepted: the age of what is owed.",
+  }),
+}).annotate({
+  identifier: "LaneHead",
+  description:
+    "The open run if there is one, else the resolved unknown of lowest sequence, else the " +
+    "first ready.",
 })
 export type LaneHead = typeof LaneHead.Type
 

@@ -8,7 +8,6 @@ import { openLiterals, openUnion } from "./Open.ts"
 import { RecoveryFault } from "./Recovery.ts"
 import { Title } from "./Submission.ts"
 
-/** The kinds of work a lane can need from its owner. */
 export const WorkKind = openLiterals([
   "visit",
   "recover",
@@ -17,103 +16,123 @@ export const WorkKind = openLiterals([
   "held",
   "forget",
   "outbox",
-])
+]).annotate({
+  identifier: "WorkKind",
+  description: "The kinds of work a lane can need from its owner.",
+})
 export type WorkKind = typeof WorkKind.Type
 
-/** One maintenance event, as it ended. */
 export const MaintenancePassReport = Schema.Struct({
-  /** `caught-up`: nothing was due. */
-  phase: openLiterals(["caught-up", "actionable"]),
-  /** Threads whose recovery repaired something. */
-  recovered: Count,
+  phase: openLiterals(["caught-up", "actionable"]).annotateKey({
+    description: "`caught-up`: nothing was due.",
+  }),
+  recovered: Count.annotateKey({ description: "Threads whose recovery repaired something." }),
   settled: Count,
-  /** Nonterminal submissions of the owner at its end. */
-  nonterminal: Count,
+  nonterminal: Count.annotateKey({
+    description: "Nonterminal submissions of the owner at its end.",
+  }),
   alarm: openLiterals(["rearmed", "cleared"]),
   startedAt: Millis,
   endedAt: Millis,
-  /** Calls of thread actors, and of the owner registry. */
-  actorCalls: Count,
+  actorCalls: Count.annotateKey({
+    description: "Calls of thread actors, and of the owner registry.",
+  }),
   endedBy: openLiterals(["quiescent", "yield", "ceiling", "calls", "failure"]),
+}).annotate({
+  identifier: "MaintenancePassReport",
+  description: "One maintenance event, as it ended.",
 })
 export type MaintenancePassReport = typeof MaintenancePassReport.Type
 
 export const MaintenanceStatus = Schema.Struct({
   ownerId: OwnerId,
-  /** The newest generation; absent for an untouched owner. */
-  dirty: Schema.optionalKey(Generation),
-  /** The newest generation below which nothing is enrolled; absent when too many lanes have work to tell. */
-  processed: Schema.optionalKey(Generation),
+  dirty: Schema.optionalKey(Generation).annotateKey({
+    description: "The newest generation; absent for an untouched owner.",
+  }),
+  processed: Schema.optionalKey(Generation).annotateKey({
+    description:
+      "The newest generation below which nothing is enrolled; absent when too many lanes " +
+      "have work to tell.",
+  }),
   nonterminal: Count,
   lanes: Count,
-  /** Exact to 1,000, then "at least". */
-  dueLanes: Count,
+  dueLanes: Count.annotateKey({ description: 'Exact to 1,000, then "at least".' }),
   runningLanes: Count,
   faultedLanes: Count,
-  /** Passes that began and did not finish, in a row. */
-  unfinishedPasses: Count,
+  unfinishedPasses: Count.annotateKey({
+    description: "Passes that began and did not finish, in a row.",
+  }),
   alarmAt: Schema.optionalKey(Millis),
   lastServedThreadId: Schema.optionalKey(ThreadId),
   lastRecoveredThreadId: Schema.optionalKey(ThreadId),
   lastPass: Schema.optionalKey(MaintenancePassReport),
-})
+}).annotate({ identifier: "MaintenanceStatus" })
 export type MaintenanceStatus = typeof MaintenanceStatus.Type
 
-/** Who had a thread condemned, why, and since when; `abort` tells whether what it owes is aborted first. */
 export const Condemned = Schema.Struct({
   author: Schema.String,
   reason: Schema.String,
   abort: Schema.Boolean,
   sinceAt: Millis,
+}).annotate({
+  identifier: "Condemned",
+  description:
+    "Who had a thread condemned, why, and since when; `abort` tells whether what it owes " +
+    "is aborted first.",
 })
 export type Condemned = typeof Condemned.Type
 
-/** How the owner sees one thread: why it runs, or does not. */
 export const LaneStatus = Schema.Struct({
   threadId: ThreadId,
-  /** Whether the owner has a row for it; all else is empty without one. */
-  known: Schema.Boolean,
-  /** What the lane needs next from the owner, and when. */
-  work: Schema.optionalKey(WorkKind),
+  known: Schema.Boolean.annotateKey({
+    description: "Whether the owner has a row for it; all else is empty without one.",
+  }),
+  work: Schema.optionalKey(WorkKind).annotateKey({
+    description: "What the lane needs next from the owner, and when.",
+  }),
   workAt: Schema.optionalKey(Millis),
-  /** Set while a mutation of unknown fate may have reached the thread. */
-  enrolled: Schema.optionalKey(Generation),
+  enrolled: Schema.optionalKey(Generation).annotateKey({
+    description: "Set while a mutation of unknown fate may have reached the thread.",
+  }),
   mustVisit: Schema.Boolean,
-  /** Its last call ended without an answer. */
-  suspect: Schema.Boolean,
+  suspect: Schema.Boolean.annotateKey({ description: "Its last call ended without an answer." }),
   paused: Schema.Boolean,
   running: Schema.Boolean,
   nonterminal: Count,
   head: Schema.optionalKey(LaneHead),
   backoffUntilAt: Schema.optionalKey(Millis),
-  /** Answers in a row that changed nothing. */
-  unchangedTurns: Count,
+  unchangedTurns: Count.annotateKey({ description: "Answers in a row that changed nothing." }),
   stalledUntilAt: Schema.optionalKey(Millis),
-  /** The agent of the head is not in this deployment. */
   binding: Schema.optionalKey(
     Schema.Struct({ attempts: Count, notBefore: Millis, name: Schema.optionalKey(Schema.String) }),
-  ),
-  /** Its recovery is blocked. */
-  fault: Schema.optionalKey(RecoveryFault),
-  /** It is to be forgotten: nothing else happens for it, and it takes no input or command. */
-  condemned: Schema.optionalKey(Condemned),
+  ).annotateKey({ description: "The agent of the head is not in this deployment." }),
+  fault: Schema.optionalKey(RecoveryFault).annotateKey({ description: "Its recovery is blocked." }),
+  condemned: Schema.optionalKey(Condemned).annotateKey({
+    description:
+      "It is to be forgotten: nothing else happens for it, and it takes no input or command.",
+  }),
+}).annotate({
+  identifier: "LaneStatus",
+  description: "How the owner sees one thread: why it runs, or does not.",
 })
 export type LaneStatus = typeof LaneStatus.Type
 
-/**
- * What `watch` streams. `Opened` comes first, then every lane with a fault; from then on each lane as
- * it changes, the newest state only. `Ended` comes last, when nothing changed for a while: watch again.
- */
 export const WatchFrame = openUnion([
   Schema.TaggedStruct("Opened", { faultedLanes: Count }),
   Schema.TaggedStruct("Lane", { lane: LaneStatus }),
-  /** This watcher was too slow; so many changed lanes were not told. */
-  Schema.TaggedStruct("Gap", { dropped: Count }),
+  Schema.TaggedStruct("Gap", { dropped: Count }).annotate({
+    description: "This watcher was too slow; so many changed lanes were not told.",
+  }),
   Schema.TaggedStruct("Ended", {}),
-])
+]).annotate({
+  identifier: "WatchFrame",
+  description:
+    "What `watch` streams. `Opened` comes first, then every lane with a fault; from then " +
+    "on each lane as it changes, the newest state only. `Ended` comes last, when nothing " +
+    "changed for a while: watch again.",
+})
 export type WatchFrame = typeof WatchFrame.Type
 
-/** A row of the list of threads. */
 export const ThreadSummary = Schema.Struct({
   threadId: ThreadId,
   title: Schema.optionalKey(Title),
@@ -122,12 +141,15 @@ export const ThreadSummary = Schema.Struct({
   paused: Schema.Boolean,
   tailSequence: Count,
   head: Schema.optionalKey(LaneHead),
-})
+}).annotate({ identifier: "ThreadSummary", description: "A row of the list of threads." })
 export type ThreadSummary = typeof ThreadSummary.Type
 
-/** A page of threads by id; `next` is the `after` of the next page, absent at the end. */
 export const ThreadPage = Schema.Struct({
   threads: Schema.Array(ThreadSummary),
   next: Schema.optionalKey(ThreadId),
+}).annotate({
+  identifier: "ThreadPage",
+  description:
+    "A page of threads by id; `next` is the `after` of the next page, absent at the end.",
 })
 export type ThreadPage = typeof ThreadPage.Type

@@ -3,8 +3,9 @@
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
-import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
+import { AbortErrors, AbortFields, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
+import { AbortManyReply, BulkFields, RetryManyReply } from "./Bulk.ts"
 import { CommonErrors, StorageFull, WorkOwed } from "./Errors.ts"
 import { ForgetFields, ForgetReply } from "./Forget.ts"
 import { Count, OwnerId, ThreadId } from "./Identifiers.ts"
@@ -24,15 +25,13 @@ import {
   ResolveUnknownRefusal,
   ResolveUnknownReply,
 } from "./ResolveUnknown.ts"
-import { RetryFields, RetryRefusal, RetryReply } from "./Retry.ts"
+import { ResubmitErrors, ResubmitFields } from "./Resubmit.ts"
+import { RetryErrors, RetryFields, RetryReply } from "./Retry.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
-import { AdmissionRefusal } from "./ThreadRpc.ts"
+import { SubmitErrors, SubmitManyErrors, SubmitManyFields, SubmitManyReply } from "./SubmitMany.ts"
 
 const Address = { ownerId: OwnerId, threadId: ThreadId }
 const Common = Schema.Union(CommonErrors)
-
-/** All that a submit can answer besides a receipt. */
-export const SubmitErrors = Schema.Union([...CommonErrors, ...AdmissionRefusal.members])
 
 const submit = Rpc.make("submit", {
   payload: SubmitFields,
@@ -40,8 +39,32 @@ const submit = Rpc.make("submit", {
   error: SubmitErrors,
 }).pipe(admits("Principal"))
 
-/** All that an abort can answer besides its reply. */
-export const AbortErrors = Schema.Union([...CommonErrors, ...AbortRefusal.members, StorageFull])
+/** One enrolment for all lanes, one call and one block in each thread. */
+const submitMany = Rpc.make("submitMany", {
+  payload: SubmitManyFields,
+  success: SubmitManyReply,
+  error: SubmitManyErrors,
+}).pipe(admits("Principal"))
+
+const resubmit = Rpc.make("resubmit", {
+  payload: ResubmitFields,
+  success: Receipt,
+  error: ResubmitErrors,
+}).pipe(admits("Principal"))
+
+/** Each effect passes the gate for itself, as one `retry`. A dry run reads. */
+const retryMany = Rpc.make("retryMany", {
+  payload: BulkFields,
+  success: RetryManyReply,
+  error: Common,
+}).pipe(admits("Principal"))
+
+/** Each effect passes the gate for itself, as one `abort`. A dry run reads. */
+const abortMany = Rpc.make("abortMany", {
+  payload: BulkFields,
+  success: AbortManyReply,
+  error: Common,
+}).pipe(admits("Principal"))
 
 const abort = Rpc.make("abort", {
   payload: AbortFields,
@@ -61,9 +84,6 @@ const resolveUnknown = Rpc.make("resolveUnknown", {
   success: ResolveUnknownReply,
   error: ResolveUnknownErrors,
 }).pipe(admits("Principal"))
-
-/** All that a retry can answer besides its reply. */
-export const RetryErrors = Schema.Union([...CommonErrors, ...RetryRefusal.members, StorageFull])
 
 /** Clears the fault's wait, the backoff and the stall of the lane, then has the thread retry. */
 const retry = Rpc.make("retry", {
@@ -124,8 +144,10 @@ export const ReconcileFields = {
   threadIds: Schema.Array(ThreadId).check(Schema.isMinLength(1), Schema.isMaxLength(1_000)),
 }
 
-/** How many lanes will be visited. */
-export const ReconcileReply = Schema.Struct({ enrolled: Count })
+export const ReconcileReply = Schema.Struct({ enrolled: Count }).annotate({
+  identifier: "ReconcileReply",
+  description: "How many lanes will be visited.",
+})
 
 /**
  * Forgets what the owner believes of these threads and visits them, fenced: an owner that was lost, or
@@ -171,9 +193,10 @@ const look = Rpc.make("look", {
 
 export const RunMaintenanceReply = Schema.Union([
   Schema.TaggedStruct("Finished", { pass: MaintenancePassReport }),
-  /** No pass ended within the time; the alarm is armed. */
-  Schema.TaggedStruct("Pending", {}),
-])
+  Schema.TaggedStruct("Pending", {}).annotate({
+    description: "No pass ended within the time; the alarm is armed.",
+  }),
+]).annotate({ identifier: "RunMaintenanceReply" })
 export type RunMaintenanceReply = typeof RunMaintenanceReply.Type
 
 /** Arms the alarm and waits for a pass; it never runs one in its own request. */
@@ -205,9 +228,13 @@ const listThreads = Rpc.make("listThreads", {
 
 export class OwnerRpc extends RpcGroup.make(
   submit,
+  submitMany,
+  resubmit,
   abort,
+  abortMany,
   resolveUnknown,
   retry,
+  retryMany,
   pauseThread,
   resumeThread,
   forgetThread,

@@ -10,19 +10,19 @@ import { Millis } from "./Identifiers.ts"
 
 export const PauseFields = ThreadCommandFields
 
-/** Who paused a thread, why, and since when. */
 export const Pause = Schema.Struct({
   author: Schema.String,
   reason: Schema.String,
   sinceAt: Millis,
-})
+}).annotate({ identifier: "Pause", description: "Who paused a thread, why, and since when." })
 export type Pause = typeof Pause.Type
 
-/** The state after the command; pausing a paused thread keeps the first words. */
 export const PauseReply = Schema.Struct({
   paused: Schema.Boolean,
-  /** Exactly when `paused`. */
-  pause: Schema.optionalKey(Pause),
+  pause: Schema.optionalKey(Pause).annotateKey({ description: "Exactly when `paused`." }),
+}).annotate({
+  identifier: "PauseReply",
+  description: "The state after the command; pausing a paused thread keeps the first words.",
 })
 export type PauseReply = typeof PauseReply.Type
 

@@ -5,7 +5,6 @@ import { Schema } from "effect"
 import { Count, Millis, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { openLiterals } from "./Open.ts"
 
-/** What the classifier decided for one submission. */
 export const RecoveryDecision = openLiterals([
   "NoAction",
   "AwaitAttempt",
@@ -24,11 +23,18 @@ export const RecoveryDecision = openLiterals([
   "ResumeRun",
   "AwaitDue",
   "ApplyInput",
-])
+]).annotate({
+  identifier: "RecoveryDecision",
+  description: "What the classifier decided for one submission.",
+})
 export type RecoveryDecision = typeof RecoveryDecision.Type
 
-/** `repaired` it changed something · `deferred` somebody else must act · `unknown` an operator must. */
-export const Disposition = openLiterals(["none", "repaired", "deferred", "unknown"])
+export const Disposition = openLiterals(["none", "repaired", "deferred", "unknown"]).annotate({
+  identifier: "Disposition",
+  description:
+    "`repaired` it changed something · `deferred` somebody else must act · `unknown` an " +
+    "operator must.",
+})
 export type Disposition = typeof Disposition.Type
 
 export const RecoveryReport = Schema.Struct({
@@ -38,25 +44,28 @@ export const RecoveryReport = Schema.Struct({
 })
 export type RecoveryReport = typeof RecoveryReport.Type
 
-/** Tag and message come from fixed lists: nothing of the application is in them. */
 export const RecoveryFailure = Schema.Struct({
   phase: openLiterals(["call", "history", "recovery"]),
   operation: Schema.String.check(Schema.isMaxLength(256)),
   reason: openLiterals(["failure", "defect", "timeout"]),
   tag: Schema.String.check(Schema.isMaxLength(128)),
   message: Schema.String.check(Schema.isMaxLength(1024)),
+}).annotate({
+  identifier: "RecoveryFailure",
+  description: "Tag and message come from fixed lists: nothing of the application is in them.",
 })
 export type RecoveryFailure = typeof RecoveryFailure.Type
 
-/** A durable note of the owner that a thread's recovery is blocked. */
 export const RecoveryFault = Schema.Struct({
   schemaVersion: Schema.Literal(1),
   threadId: ThreadId,
   firstFailedAt: Millis,
   lastFailedAt: Millis,
   retryAt: Millis,
-  /** Saturates at 2³¹ − 1. */
-  attempts: Count,
+  attempts: Count.annotateKey({ description: "Saturates at 2³¹ − 1." }),
   failure: RecoveryFailure,
+}).annotate({
+  identifier: "RecoveryFault",
+  description: "A durable note of the owner that a thread's recovery is blocked.",
 })
 export type RecoveryFault = typeof RecoveryFault.Type

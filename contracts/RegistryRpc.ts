@@ -15,21 +15,25 @@ export const registryName = "registry"
 
 const Common = Schema.Union(CommonErrors)
 
-/** An owner as the registry knows it. */
 export const OwnerSummary = Schema.Struct({
   ownerId: OwnerId,
   enteredAt: Millis,
-  /** When the cron last heard from it; absent before its first look. */
-  lookedAt: Schema.optionalKey(Millis),
-  /** Whether it owed anything at the last look, or else when it entered. Not its state now. */
-  owed: Schema.Boolean,
-})
+  lookedAt: Schema.optionalKey(Millis).annotateKey({
+    description: "When the cron last heard from it; absent before its first look.",
+  }),
+  owed: Schema.Boolean.annotateKey({
+    description:
+      "Whether it owed anything at the last look, or else when it entered. Not its state now.",
+  }),
+}).annotate({ identifier: "OwnerSummary", description: "An owner as the registry knows it." })
 export type OwnerSummary = typeof OwnerSummary.Type
 
-/** A page of owners by id; `next` is the `after` of the next page, absent at the end. */
 export const OwnerPage = Schema.Struct({
   owners: Schema.Array(OwnerSummary),
   next: Schema.optionalKey(OwnerId),
+}).annotate({
+  identifier: "OwnerPage",
+  description: "A page of owners by id; `next` is the `after` of the next page, absent at the end.",
 })
 export type OwnerPage = typeof OwnerPage.Type
 

@@ -20,11 +20,6 @@ import { Count, RecordId } from "./Identifiers.ts"
 import { Settlement } from "./Settlement.ts"
 import { SubmissionState } from "./Submission.ts"
 
-/**
- * `CompletedWithResult`: it happened, and this is what it gave: a result, or with `isFailure` a declared
- * failure, as the tool's schema encodes it. `NeverHappened` and `SafeToRetry`: the call may be made again.
- * `AbortSubmission`: the submission ends `aborted`; the record of the doubt stays.
- */
 export const Resolution = Schema.Union([
   Schema.TaggedStruct("CompletedWithResult", {
     result: Schema.Json,
@@ -33,23 +28,34 @@ export const Resolution = Schema.Union([
   Schema.TaggedStruct("NeverHappened", {}),
   Schema.TaggedStruct("SafeToRetry", {}),
   Schema.TaggedStruct("AbortSubmission", {}),
-])
+]).annotate({
+  identifier: "Resolution",
+  description:
+    "`CompletedWithResult`: it happened, and this is what it gave: a result, or with " +
+    "`isFailure` a declared failure, as the tool's schema encodes it. `NeverHappened` and " +
+    "`SafeToRetry`: the call may be made again. `AbortSubmission`: the submission ends " +
+    "`aborted`; the record of the doubt stays.",
+})
 export type Resolution = typeof Resolution.Type
 
 export const ResolveUnknownFields = {
   ...SubmissionCommandFields,
-  /** Of the `ToolUnknown` record: told by `explain`, `obligations` and the record itself. */
-  recordId: RecordId,
+  recordId: RecordId.annotateKey({
+    description:
+      "Of the `ToolUnknown` record: told by `explain`, `obligations` and the record itself.",
+  }),
   resolution: Resolution,
 }
 
-/** Where the submission stands now: it goes on once no call of it is left undecided. */
 export const ResolveUnknownReply = Schema.Struct({
   state: SubmissionState,
-  /** Calls of it that still wait for a word. */
-  undecided: Count,
-  /** Exactly when it has settled. */
-  settlement: Schema.optionalKey(Settlement),
+  undecided: Count.annotateKey({ description: "Calls of it that still wait for a word." }),
+  settlement: Schema.optionalKey(Settlement).annotateKey({
+    description: "Exactly when it has settled.",
+  }),
+}).annotate({
+  identifier: "ResolveUnknownReply",
+  description: "Where the submission stands now: it goes on once no call of it is left undecided.",
 })
 export type ResolveUnknownReply = typeof ResolveUnknownReply.Type
 

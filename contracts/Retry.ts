@@ -7,9 +7,11 @@
 import { Schema } from "effect"
 import { SubmissionCommandFields } from "./Command.ts"
 import {
+  CommonErrors,
   JoinedToHost,
   NotAwaiting,
   SettlementConflict,
+  StorageFull,
   SubmissionNotFound,
   ThreadUnreadable,
   Unavailable,
@@ -19,11 +21,16 @@ import { SubmissionState } from "./Submission.ts"
 
 export const RetryFields = SubmissionCommandFields
 
-/** Where the submission stands now, and what its next try still waits for. */
 export const RetryReply = Schema.Struct({
   state: SubmissionState,
-  /** When it will be tried; absent when something else than time is in its way (`explain` tells). */
-  dueAt: Schema.optionalKey(Millis),
+  dueAt: Schema.optionalKey(Millis).annotateKey({
+    description:
+      "When it will be tried; absent when something else than time is in its way (`explain` " +
+      "tells).",
+  }),
+}).annotate({
+  identifier: "RetryReply",
+  description: "Where the submission stands now, and what its next try still waits for.",
 })
 export type RetryReply = typeof RetryReply.Type
 
@@ -37,3 +44,6 @@ export const RetryRefusal = Schema.Union([
   Unavailable,
 ])
 export type RetryRefusal = typeof RetryRefusal.Type
+
+/** All that a retry can answer besides its reply. */
+export const RetryErrors = Schema.Union([...CommonErrors, ...RetryRefusal.members, StorageFull])

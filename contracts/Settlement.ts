@@ -22,22 +22,32 @@ export const SystemFailureTags = [
 ] as const
 export type SystemFailureTag = (typeof SystemFailureTags)[number]
 
-/** Why it failed: never a stack, a Cause or a raw provider payload. */
 export const Failure = Schema.Struct({
-  /** At most 256 characters. One of `SystemFailureTags` is the system's word, never an agent's. */
-  tag: Schema.String.check(Schema.isMaxLength(256)),
-  /** At most 16 KiB. */
-  message: Schema.String.check(Schema.isMaxLength(16_384)),
-  /** The encoded error of the agent's error schema, when it declared one. */
-  error: Schema.optionalKey(Schema.Json),
+  tag: Schema.String.check(Schema.isMaxLength(256)).annotateKey({
+    description:
+      "At most 256 characters. One of `SystemFailureTags` is the system's word, never an " +
+      "agent's.",
+  }),
+  message: Schema.String.check(Schema.isMaxLength(16_384)).annotateKey({
+    description: "At most 16 KiB.",
+  }),
+  error: Schema.optionalKey(Schema.Json).annotateKey({
+    description: "The encoded error of the agent's error schema, when it declared one.",
+  }),
+}).annotate({
+  identifier: "Failure",
+  description: "Why it failed: never a stack, a Cause or a raw provider payload.",
 })
 export type Failure = typeof Failure.Type
 
-/** Who ended it and why. `forced` tells that the handler did not stop within its grace. */
 export const Abort = Schema.Struct({
   author: Schema.String.check(Schema.isMaxLength(256)),
   reason: Schema.String.check(Schema.isMaxLength(1024)),
   forced: Schema.Boolean,
+}).annotate({
+  identifier: "Abort",
+  description:
+    "Who ended it and why. `forced` tells that the handler did not stop within its grace.",
 })
 export type Abort = typeof Abort.Type
 
@@ -45,31 +55,36 @@ export const Settlement = Schema.Struct({
   submissionId: SubmissionId,
   sequence: Count,
   outcome: Outcome,
-  /** JSON as the agent's output schema encoded it; only on `completed`. */
-  output: Schema.optionalKey(Schema.Json),
-  /** Exactly on `failed`. */
-  failure: Schema.optionalKey(Failure),
-  /** Exactly on `aborted`. */
-  abort: Schema.optionalKey(Abort),
+  output: Schema.optionalKey(Schema.Json).annotateKey({
+    description: "JSON as the agent's output schema encoded it; only on `completed`.",
+  }),
+  failure: Schema.optionalKey(Failure).annotateKey({ description: "Exactly on `failed`." }),
+  abort: Schema.optionalKey(Abort).annotateKey({ description: "Exactly on `aborted`." }),
   settledAt: Millis,
-  /** How many attempts were made, whatever their end. */
-  attempts: Count,
-})
+  attempts: Count.annotateKey({ description: "How many attempts were made, whatever their end." }),
+}).annotate({ identifier: "Settlement" })
 export type Settlement = typeof Settlement.Type
 
-/** Where one submission stands. `settlement` exactly when `state` is `settled`. */
 export const SubmissionStatus = Schema.Struct({
   submissionId: SubmissionId,
   state: SubmissionState,
   sequence: Count,
   attempts: Count,
+  resubmissionOf: Schema.optionalKey(SubmissionId).annotateKey({
+    description: "The submission whose work this one does again; only where `resubmit` made it.",
+  }),
   settlement: Schema.optionalKey(Settlement),
+}).annotate({
+  identifier: "SubmissionStatus",
+  description: "Where one submission stands. `settlement` exactly when `state` is `settled`.",
 })
 export type SubmissionStatus = typeof SubmissionStatus.Type
 
-/** `Pending` is not a failure: the wait ended, call again. */
 export const AwaitSettlementReply = Schema.Union([
   Schema.TaggedStruct("Settled", { settlement: Settlement }),
   Schema.TaggedStruct("Pending", {}),
-])
+]).annotate({
+  identifier: "AwaitSettlementReply",
+  description: "`Pending` is not a failure: the wait ended, call again.",
+})
 export type AwaitSettlementReply = typeof AwaitSettlementReply.Type

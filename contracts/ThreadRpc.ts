@@ -210,12 +210,17 @@ const status = Rpc.make("status", {
   error: ReadErrors,
 }).pipe(admits("Principal"))
 
-/** `after` pages forwards from a sequence, `before` backwards; neither starts at the beginning. */
 export const HistoryFields = {
   ...Address,
-  after: Schema.optionalKey(Count),
-  before: Schema.optionalKey(Count),
-  limit: Schema.optionalKey(Count),
+  after: Schema.optionalKey(Count).annotateKey({
+    description: "Pages forwards from this sequence; without it and `before` from the beginning.",
+  }),
+  before: Schema.optionalKey(Count).annotateKey({
+    description: "Pages backwards from this sequence.",
+  }),
+  limit: Schema.optionalKey(Count).annotateKey({
+    description: "Records of this page, at most `historyRecords`.",
+  }),
 }
 
 const history = Rpc.make("history", {
