@@ -4,8 +4,9 @@
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
-import { AbortFields, AbortReply } from "./Abort.ts"
+import { AbortErrors, AbortFields, AbortReply } from "./Abort.ts"
 import { EdgeMiddleware } from "./Authorization.ts"
+import { AbortManyReply, BulkFields, RetryManyReply } from "./Bulk.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable } from "./Errors.ts"
 import { Description } from "./Description.ts"
 import { ExplainFields, RecoveryExplanation } from "./Explain.ts"
@@ -15,24 +16,23 @@ import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneStatus, MaintenanceStatus, ThreadPage, WatchFrame } from "./Maintenance.ts"
 import { ObligationPage, ObligationsFields } from "./Obligation.ts"
 import {
-  AbortErrors,
   ForgetErrors,
   ListThreadsFields,
   PauseErrors,
   ReconcileFields,
   ReconcileReply,
   ResolveUnknownErrors,
-  RetryErrors,
   RunMaintenanceReply,
-  SubmitErrors,
 } from "./OwnerRpc.ts"
 import { PauseFields, PauseReply } from "./Pause.ts"
 import { RecoveryFault } from "./Recovery.ts"
 import { ListOwnersFields, OwnerPage } from "./RegistryRpc.ts"
 import { ResolveUnknownFields, ResolveUnknownReply } from "./ResolveUnknown.ts"
-import { RetryFields, RetryReply } from "./Retry.ts"
+import { ResubmitErrors, ResubmitFields } from "./Resubmit.ts"
+import { RetryErrors, RetryFields, RetryReply } from "./Retry.ts"
 import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
+import { SubmitErrors, SubmitManyErrors, SubmitManyFields, SubmitManyReply } from "./SubmitMany.ts"
 import { HistoryFields } from "./ThreadRpc.ts"
 import { VerifyFields, VerifyReply } from "./Verify.ts"
 
@@ -44,6 +44,24 @@ export class HeddleRpc extends RpcGroup.make(
   Rpc.make("submit", { payload: SubmitFields, success: Receipt, error: SubmitErrors }).annotate(
     Description,
     "Has an input processed after all that were accepted by this thread before it.",
+  ),
+  Rpc.make("submitMany", {
+    payload: SubmitManyFields,
+    success: SubmitManyReply,
+    error: SubmitManyErrors,
+  }).annotate(
+    Description,
+    "Has many inputs processed, of any threads of the owner, each as `submit` would: those of one thread in " +
+      "their order. Each is accepted or refused for itself.",
+  ),
+  Rpc.make("resubmit", {
+    payload: ResubmitFields,
+    success: Receipt,
+    error: ResubmitErrors,
+  }).annotate(
+    Description,
+    "Does the work of a failed or aborted submission once more, as a new submission that is linked to it: the same " +
+      "agent, and the same input unless another is given.",
   ),
   Rpc.make("abort", { payload: AbortFields, success: AbortReply, error: AbortErrors }).annotate(
     Description,
@@ -62,6 +80,16 @@ export class HeddleRpc extends RpcGroup.make(
     Description,
     "Has a submission go on at once. Clears the lane's fault, backoff and stall; bypasses " +
       "no evidence.",
+  ),
+  Rpc.make("retryMany", { payload: BulkFields, success: RetryManyReply, error: Common }).annotate(
+    Description,
+    "Retries every open submission that the filter means, a page at a time, each as `retry` would; a dry run only " +
+      "tells which.",
+  ),
+  Rpc.make("abortMany", { payload: BulkFields, success: AbortManyReply, error: Common }).annotate(
+    Description,
+    "Aborts every open submission that the filter means, a page at a time, each as `abort` would; a dry run only " +
+      "tells which.",
   ),
   Rpc.make("pauseThread", {
     payload: PauseFields,

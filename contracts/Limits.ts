@@ -27,6 +27,10 @@ export const defaultLimits = {
   // Admission.
   queuedPerThread: 256,
   nonterminalPerOwner: 100_000,
+  /** Of one `submitMany`; the contract's own bound is 1,000. */
+  submissionsPerCall: 256,
+  /** Their inputs together: what one body over HTTPS may have. */
+  submissionBytesPerCall: 4 * MiB,
   mutationsPerLane: 32,
   mutationBytesPerOwner: 32 * MiB,
   /** Each holds a timer, and the platform refuses the 10,000th. */
@@ -46,6 +50,12 @@ export const defaultLimits = {
   /** Lanes that one page of obligations looks at. */
   obligationLanes: 1_024,
   obligationAgedMillis: 15 * minute,
+  /** Submissions, threads and lanes that one page of `retryMany` or `abortMany` looks at. */
+  bulkSubmissions: 128,
+  bulkThreads: 128,
+  bulkLanes: 1_024,
+  /** Threads of it that are called at once. */
+  bulkSlots: 16,
   waitMillis: 5 * minute,
   heartbeatMillis: 15 * second,
   /** How long the body of an HTTPS request may take: who sends slowly holds a connection and memory. */
@@ -55,6 +65,8 @@ export const defaultLimits = {
   // Mutations (the gate).
   coverMillis: 5 * second,
   mutationMillis: 30 * second,
+  /** How long the first finish of a `submitMany` waits for the others, to be one block with them. */
+  finishHoldMillis: 100,
 
   // The alarm.
   alarmGraceMillis: 60 * second,

@@ -3,6 +3,14 @@
  */
 import { Schema } from "effect"
 import {
+  AdmissionLimitExceeded,
+  AgentNotRegistered,
+  IdempotencyConflict,
+  InvalidInput,
+  StorageFull,
+  Unavailable,
+} from "./Errors.ts"
+import {
   AgentId,
   Count,
   IdempotencyKey,
@@ -93,3 +101,14 @@ export const Receipt = Schema.Struct({
     "The proof of acceptance: returned only once the submission is durable in its thread.",
 })
 export type Receipt = typeof Receipt.Type
+
+/** What refuses an admission. `Unavailable` is the fence: send once more with a new generation. */
+export const AdmissionRefusal = Schema.Union([
+  InvalidInput,
+  AgentNotRegistered,
+  IdempotencyConflict,
+  AdmissionLimitExceeded,
+  StorageFull,
+  Unavailable,
+])
+export type AdmissionRefusal = typeof AdmissionRefusal.Type

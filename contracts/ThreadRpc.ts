@@ -10,18 +10,9 @@ import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
+import { OpenFields, OpenPage } from "./Bulk.ts"
 import { ThreadCommandFields } from "./Command.ts"
-import {
-  AdmissionLimitExceeded,
-  AgentNotRegistered,
-  CommonErrors,
-  IdempotencyConflict,
-  InvalidInput,
-  StorageFull,
-  SubmissionNotFound,
-  ThreadUnreadable,
-  Unavailable,
-} from "./Errors.ts"
+import { CommonErrors, SubmissionNotFound, ThreadUnreadable, Unavailable } from "./Errors.ts"
 import { ExplainFields, RecoveryExplanation } from "./Explain.ts"
 import { ThreadForgetRefusal, ThreadForgetReply } from "./Forget.ts"
 import {
@@ -44,9 +35,10 @@ import {
   ResolveUnknownRefusal,
   ResolveUnknownReply,
 } from "./ResolveUnknown.ts"
+import { ResubmitFields, ResubmitRefusal } from "./Resubmit.ts"
 import { RetryFields, RetryRefusal, RetryReply } from "./Retry.ts"
 import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
-import { Outcome, Receipt, SubmitFields } from "./Submission.ts"
+import { AdmissionRefusal, Outcome, Receipt, SubmitFields, ThreadSubmission } from "./Submission.ts"
 import { VerifyFields, VerifyReply } from "./Verify.ts"
 
 const Address = { ownerId: OwnerId, threadId: ThreadId }
@@ -62,17 +54,6 @@ export const threadReply = <A extends Schema.Top, E extends Schema.Top>(success:
       Schema.TaggedStruct("Failure", { error: failure }),
     ]),
   })
-
-/** What refuses an admission. `Unavailable` is the fence: send once more with a new generation. */
-export const AdmissionRefusal = Schema.Union([
-  InvalidInput,
-  AgentNotRegistered,
-  IdempotencyConflict,
-  AdmissionLimitExceeded,
-  StorageFull,
-  Unavailable,
-])
-export type AdmissionRefusal = typeof AdmissionRefusal.Type
 
 /** What one head of a turn came to. */
 export const HeadAnswer = openUnion([
@@ -97,23 +78,57 @@ export const HeadAnswer = openUnion([
 ])
 export type HeadAnswer = typeof HeadAnswer.Type
 
+/** What an owner that is full says: the fields of an `AdmissionLimitExceeded`. */
+const Fullness = Schema.Struct({
+  limit: Schema.String.check(Schema.isMaxLength(64)),
+  actual: Count,
+  maximum: Count,
+})
+
+/** What an admission carries besides the submission. */
+const Admitted = {
+  principal: Principal,
+  generation: Generation,
+  /** The owner is full: only a key that was accepted before gets its receipt, others this refusal. */
+  replayOnly: Schema.optionalKey(Fullness),
+}
+
 const admit = Rpc.make("admit", {
   payload: {
     ...SubmitFields,
-    principal: Principal,
-    generation: Generation,
-    /** The owner is full: only a key that was accepted before gets its receipt, others this refusal. */
-    replayOnly: Schema.optionalKey(
-      Schema.Struct({
-        limit: Schema.String.check(Schema.isMaxLength(64)),
-        actual: Count,
-        maximum: Count,
-      }),
-    ),
+    ...Admitted,
     /** The owner's clock; from then on the thread's clock is at least that. */
     now: Millis,
   },
   success: threadReply(Receipt, AdmissionRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** One submission of several, in their place. */
+const AdmitOutcome = Schema.Union([
+  Schema.TaggedStruct("Accepted", { receipt: Receipt }),
+  Schema.TaggedStruct("Refused", { error: AdmissionRefusal }),
+])
+export type AdmitOutcome = typeof AdmitOutcome.Type
+
+/** Several submissions to this thread, admitted in their order in one block; each is refused by itself. */
+const admitMany = Rpc.make("admitMany", {
+  payload: {
+    ...Address,
+    submissions: Schema.Array(ThreadSubmission),
+    ...Admitted,
+    /** How many new ones the owner has room for before `replayOnly` is said; all without it. */
+    room: Schema.optionalKey(Count),
+    now: Millis,
+  },
+  success: threadReply(Schema.Array(AdmitOutcome), Unavailable),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** Admits the work of a submission that failed, or was aborted, once more, in one block. */
+const resubmit = Rpc.make("resubmit", {
+  payload: { ...ResubmitFields, ...Admitted, now: Millis },
+  success: threadReply(Receipt, ResubmitRefusal),
   error: Common,
 }).pipe(admits("Owner"))
 
@@ -178,6 +193,13 @@ const inspect = Rpc.make("inspect", {
   payload: { ...Address, now: Millis, fence: Schema.optionalKey(Generation) },
   success: threadReply(Schema.Void, Schema.Never),
   error: Common,
+}).pipe(admits("Owner"))
+
+/** The open submissions that are meant, by sequence. Writes nothing. */
+const listOpen = Rpc.make("listOpen", {
+  payload: { ...Address, ...OpenFields },
+  success: OpenPage,
+  error: Schema.Union([...CommonErrors, ThreadUnreadable]),
 }).pipe(admits("Owner"))
 
 /** Classifies and repairs the nonterminal submissions. Never runs a handler. */
@@ -262,6 +284,8 @@ const verify = Rpc.make("verify", {
 
 export class ThreadRpc extends RpcGroup.make(
   admit,
+  admitMany,
+  resubmit,
   requestAbort,
   resolveUnknown,
   retry,
@@ -269,6 +293,7 @@ export class ThreadRpc extends RpcGroup.make(
   resume,
   forget,
   inspect,
+  listOpen,
   recover,
   processHead,
   status,

@@ -22,8 +22,7 @@ import type {
   Principal,
   ThreadId,
 } from "../contracts/Identifiers.ts"
-import type { Receipt } from "../contracts/Submission.ts"
-import type { AdmissionRefusal } from "../contracts/ThreadRpc.ts"
+import type { AdmissionRefusal, Receipt } from "../contracts/Submission.ts"
 import { sha256 } from "../platform/Digest.ts"
 import { type Block, patchHeader, transactFirst } from "./Block.ts"
 import { fenced, remember } from "./Fence.ts"
