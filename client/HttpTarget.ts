@@ -1,14 +1,20 @@
 /**
  * The HTTP edge as a wire target: what crosses is the same as over a native call, in NDJSON lines, so
- * that one client serves both ways and fails alike.
+ * that one client serves both ways and fails alike. Needs nothing but `fetch`.
  *
  * - N1 A connection that breaks off, or falls silent for longer than heartbeats may be apart, is a
  *   lost call (`Unavailable`, retryable), never a hang.
  * - N2 The token is asked for at each call, so that one that was renewed is used at once.
  */
-import type { RequestEncoded } from "effect/rpc/RpcMessage"
-import type { WireExit, WireMessage, WireSink, WireTarget } from "../contracts/transport/Wire.ts"
-import { failure, success } from "../contracts/transport/WireExits.ts"
+import {
+  failure,
+  success,
+  type WireExit,
+  type WireMessage,
+  type WireRequest,
+  type WireSink,
+  type WireTarget,
+} from "../contracts/transport/Wire.ts"
 
 export interface HttpTargetOptions {
   /** Of the deployment: its origin, or the address of its `/rpc`. */
@@ -60,8 +66,10 @@ interface Reading {
   readonly body: ReadableStream<Uint8Array>
   /** Ends the reading, and tells the other side so. */
   readonly signal: AbortSignal
-  /** Called whenever something came in. */
+  /** Called whenever something came in: from now on silence is counted. */
   readonly heard: () => void
+  /** Called when the reader has something to take: it is not the other side that is silent. */
+  readonly busy: () => void
 }
 
 /** The lines of a body as they come in. */
@@ -116,6 +124,7 @@ const readReply = async (
     if (reply._tag === "Unauthenticated") return unauthenticated(reply.reason)
     if (reply._tag === "Exit" && reply.exit !== undefined) return reply.exit
     if (reply._tag === "Chunk" && sink !== undefined) {
+      reading.busy()
       await sink(reply.values ?? [])
       reading.heard()
     }
@@ -132,13 +141,14 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
   const tokenOf = () => (typeof options.token === "string" ? options.token : options.token()) // N2
 
   const exchange = async (
-    request: RequestEncoded,
+    request: WireRequest,
     sink: WireSink | undefined,
     controller: AbortController,
   ): Promise<WireExit> => {
     let timer: ReturnType<typeof setTimeout> | undefined
+    const busy = () => clearTimeout(timer)
     const heard = () => {
-      clearTimeout(timer)
+      busy()
       timer = setTimeout(() => controller.abort(lost()), silenceMillis) // N1
     }
     heard()
@@ -157,13 +167,13 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
         await body?.cancel()
         return exitOfStatus(status)
       }
-      const reading = body === null ? undefined : { body, heard, signal: controller.signal }
+      const reading = body === null ? undefined : { body, heard, busy, signal: controller.signal }
       const exit = reading && (await readReply(reading, sink))
       if (exit !== undefined) return exit
       if (status === 401) return unauthenticated(undefined)
       throw lost()
     } finally {
-      clearTimeout(timer)
+      busy()
     }
   }
 

@@ -8,7 +8,9 @@
 import { Cause, Exit, Result } from "effect"
 import { InvalidInput, Unavailable } from "../Errors.ts"
 import type { RpcCodec, TransportError } from "./RpcCodec.ts"
-import type { WireExit } from "./Wire.ts"
+import { failure, success, type WireExit } from "./Wire.ts"
+
+export { failure, success }
 
 const unavailable = (retryable: boolean, reason: string): Unavailable =>
   new Unavailable({ retryable, overloaded: false, reason })
@@ -23,14 +25,6 @@ export const noSink = new InvalidInput({ path: "", reason: "Expected a sink for 
 const noValues = new InvalidInput({ path: "", reason: "Expected values" })
 export const notDecoded = unavailable(false, "The answer of the peer does not decode")
 const interrupted = unavailable(true, "The call was interrupted")
-
-export const success: WireExit = { _tag: "Success", value: undefined }
-
-/** The exit of a call that failed with this encoded error. */
-export const failure = (error: unknown): WireExit => ({
-  _tag: "Failure",
-  cause: [{ _tag: "Fail", error }],
-})
 
 /** An error of the transport, which every rpc can answer. */
 export const transportFailure = (error: TransportError): WireExit => {
