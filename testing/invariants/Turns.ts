@@ -49,6 +49,8 @@ interface Lane {
   readyAt: number
   earliest: number
   latest: number
+  /** When it came due, by the true time, if a commit made it due; undefined if its own deadline did. */
+  committedAt: number | undefined
   /** Its call may be under way. */
   served: boolean
 }
@@ -121,8 +123,14 @@ interface Row {
 const isDue = (lane: Lane, clock: number): boolean =>
   lane.kind !== undefined && lane.readyAt <= clock
 
+/** When a row was committed: by the owner's clock, and truly. */
+interface Moment {
+  readonly clock: number
+  readonly now: number
+}
+
 /** Takes a committed row in. */
-const take = (of: OwnerTurns, row: Row, clock: number): void => {
+const take = (of: OwnerTurns, row: Row, { clock, now }: Moment): void => {
   const before = of.lanes.get(row.thread_id)
   const kind = row.work === null ? undefined : kinds[row.work]
   const readyAt = row.next_at === null ? Infinity : millisOf(row.next_at)
@@ -143,6 +151,7 @@ const take = (of: OwnerTurns, row: Row, clock: number): void => {
     report: row.report,
     readyAt,
     served: before?.served ?? false,
+    committedAt: keeps ? before.committedAt : readyAt <= clock ? now : undefined,
     ...bounds,
   })
 }
@@ -156,7 +165,7 @@ const reload = (of: OwnerTurns, owner: SimulatedObject): void => {
   for (const row of owner.state.read<Row>(
     "SELECT thread_id, report, work, slow, next_at FROM lanes",
   )) {
-    take(of, row, -Infinity)
+    take(of, row, { clock: -Infinity, now: 0 })
   }
   const [row] = owner.state.read<{ in_flight: string }>("SELECT in_flight FROM maintenance")
   for (const threadId of JSON.parse(row?.in_flight ?? "[]") as ReadonlyArray<string>) {
@@ -188,8 +197,12 @@ const isRunning = ({ report }: Lane): boolean => {
   return head?.state === "running" && recoverAt === undefined
 }
 
-/** The longest that a lane waits for a free slot: a clock may be so much behind. */
-const atOnceMillis = 10_000
+/** The longest that a lane waits for a free slot; for its own deadline by a clock that is behind. */
+const atOnceMillis = 2_000
+const deadlineMillis = 10_000
+
+/** From the end of a pass to that of its handler: what it wrote must be durable first. */
+const flushMillis = 10_000
 
 const slowFaults = new Set(["object slow", "storage fails", "storage is full", "start fails"])
 
@@ -217,7 +230,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
     return made
   }
 
-  const apply = (of: OwnerTurns, owner: SimulatedObject, clock: number): void => {
+  const apply = (of: OwnerTurns, owner: SimulatedObject, moment: Moment): void => {
     let inFlight: string | undefined
     for (const [text, bindings] of of.pending) {
       if (text.startsWith(lanesText)) {
@@ -230,7 +243,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
           slow: value("slow"),
           next_at: value("next_at"),
         }
-        take(of, row as unknown as Row, clock)
+        take(of, row as unknown as Row, moment)
       } else if (text.startsWith(maintenanceText)) {
         const at = placesOf(text)
         inFlight = String(bindings[at["in_flight"] ?? -1])
@@ -238,7 +251,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
       } else if (text.startsWith("DELETE FROM lanes")) of.lanes.delete(String(bindings[0]))
     }
     if (inFlight !== undefined && inFlight !== "[]")
-      noteSelection(of, owner.state.batches(), inFlight, clock)
+      noteSelection(of, owner.state.batches(), inFlight, moment.clock)
   }
 
   /** Whether one that waits should have been called before this one. */
@@ -248,13 +261,17 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
     waits.latest < called.earliest && // T2
     !(fewStart && !isRunning(waits) && isRunning(called)) // T4
 
-  const waitedLong = (of: OwnerTurns, lane: Lane, by: Incarnation): boolean => {
+  /** Whether it has waited longer than a free slot explains, and `besides`. */
+  const waitedLong = (of: OwnerTurns, lane: Lane, by: Incarnation, besides = 0): boolean => {
     if (!isRoomy || lane.slow || of.unfinished >= limits.unfinishedPassesBeforeOneSlot) return false
     if (of.passSince === undefined || lane.kind === undefined || lane.kind === "forget")
       return false
     if (lane.kind === "recover" && of.lanes.size > limits.recoverySlots) return false // T1
-    const since = Math.max(lane.latest - by.runner.skewMillis, of.passSince)
-    return queue.now() - since > atOnceMillis
+    const { committedAt, latest } = lane
+    const dueAt = committedAt ?? latest - by.runner.skewMillis
+    const since = Math.max(dueAt, of.passSince)
+    const most = committedAt === undefined && dueAt > of.passSince ? deadlineMillis : atOnceMillis
+    return queue.now() - since > most + besides
   }
 
   return {
@@ -277,7 +294,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
       }
       if (owner.alarm.running === incarnation) of.passSince ??= queue.now()
       if (of.isStale) reload(of, owner)
-      else apply(of, owner, incarnation.runner.clock)
+      else apply(of, owner, { clock: incarnation.runner.clock, now: queue.now() })
       of.pending = []
     },
     onCall: (by, threadId, tag) => {
@@ -309,7 +326,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
           if (
             !lane.served &&
             isDue(lane, incarnation.runner.clock) &&
-            waitedLong(of, lane, incarnation)
+            waitedLong(of, lane, incarnation, flushMillis)
           )
             violate(
               "I19",
