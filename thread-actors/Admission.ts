@@ -20,6 +20,7 @@ import type {
   IdempotencyKey,
   OwnerId,
   Principal,
+  SubmissionId,
   ThreadId,
 } from "../contracts/Identifiers.ts"
 import type { AdmissionRefusal, Receipt } from "../contracts/Submission.ts"
@@ -27,40 +28,47 @@ import { sha256 } from "../platform/Digest.ts"
 import { type Block, patchHeader, transactFirst } from "./Block.ts"
 import { fenced, remember } from "./Fence.ts"
 import { nonterminalOf } from "./Header.ts"
-import { findKey, submissionIdOf } from "./Ledger.ts"
+import { findKey, linkOriginal, submissionIdOf } from "./Ledger.ts"
 import { hardCapBytes } from "./SizeLimit.ts"
 import type { Thread } from "./Thread.ts"
 
-export interface Admission {
+/** What an admission says of who sends it, besides the submission. */
+export interface Admitted {
   readonly ownerId: OwnerId
   readonly threadId: ThreadId
+  readonly principal: Principal
+  readonly generation: Generation
+  /** What a full owner answers to every key that was not accepted before. */
+  readonly replayOnly?:
+    | { readonly limit: string; readonly actual: number; readonly maximum: number }
+    | undefined
+}
+
+export interface Admission extends Admitted {
   readonly agent: AgentId
   readonly input: unknown
   readonly idempotencyKey: IdempotencyKey
-  readonly principal: Principal
-  readonly generation: Generation
   readonly delivery?: "queue" | "join"
   readonly title?: string
   readonly notBefore?: number
-  /** What a full owner answers to every key that was not accepted before. */
-  readonly replayOnly?: {
-    readonly limit: string
-    readonly actual: number
-    readonly maximum: number
-  }
+  /** The submission whose work it does again. */
+  readonly resubmissionOf?: SubmissionId
 }
 
 /** An input as it would be stored; `digest` names the intent: the agent and the input. */
-interface Content {
+export interface Content {
   readonly canonical: CanonicalText
   readonly digest: string
 }
 
-const contentOf = (
+/** What no thread accepts, at any time, is refused before anything is read. */
+export const contentOf = (
   thread: Thread,
-  admission: Admission,
-): Result.Result<Content, InvalidInput | AdmissionLimitExceeded> =>
-  Result.map(
+  admission: Pick<Admission, "agent" | "input" | "title">,
+): Result.Result<Content, InvalidInput | AdmissionLimitExceeded> => {
+  if (admission.title !== undefined && !isWellFormed(admission.title))
+    return Result.fail(new InvalidInput({ path: "title", reason: "not well-formed text" }))
+  return Result.map(
     canonicalJson(admission.input, {
       // The configured limit is looked at after the key: a retry is exempt from it.
       maxBytes: hardCapBytes,
@@ -68,6 +76,9 @@ const contentOf = (
     }),
     (canonical) => ({ canonical, digest: sha256(admission.agent, "\n", canonical.text) }),
   )
+}
+
+const isWellFormed = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
 /** The first receipt of this key, or the conflict; none when the key is new. */
 const known = (
@@ -77,7 +88,10 @@ const known = (
 ): Receipt | IdempotencyConflict | undefined => {
   const first = findKey(block.sql, admission.idempotencyKey, admission.principal)
   if (first === undefined) return undefined
-  if (first.inputDigest !== content.digest)
+  const same =
+    first.inputDigest === content.digest &&
+    first.resubmissionOf === (admission.resubmissionOf ?? null)
+  if (!same)
     return new IdempotencyConflict({
       idempotencyKey: admission.idempotencyKey,
       submissionId: first.id,
@@ -95,6 +109,7 @@ const receipt = (
   sequence: row.sequence,
   acceptedAt: row.acceptedAt,
   duplicate: row.duplicate,
+  ...(admission.resubmissionOf === undefined ? {} : { resubmissionOf: admission.resubmissionOf }),
 })
 
 /** Refusals that another deployment, queue or disk would not give. */
@@ -144,11 +159,32 @@ const insert = (block: Block, admission: Admission, content: Content): Receipt =
   )
   if (notBefore !== null)
     block.sql.run("INSERT INTO deferred (notBefore, sequence) VALUES (?, ?)", notBefore, sequence)
+  if (admission.resubmissionOf !== undefined)
+    linkOriginal(block.sql, sequence, admission.resubmissionOf)
   block.header = { ...block.header, lastSequence: sequence }
   if (admission.title !== undefined && admission.title !== block.header.title)
     patchHeader(block, { title: admission.title })
   return receipt(admission, { id, sequence, acceptedAt: block.now, duplicate: false })
 }
+
+/** Takes one submission, or says why not, in a block whose fence has let its generation in. */
+export const take = (
+  block: Block,
+  admission: Admission,
+  content: Content,
+): Result.Result<Receipt, AdmissionRefusal> => {
+  const first = known(block, admission, content)
+  if (first instanceof IdempotencyConflict) return Result.fail(first)
+  if (first !== undefined) return Result.succeed(first) // A2
+  const refusal = limited(block, admission, content)
+  return refusal === undefined
+    ? Result.succeed(insert(block, admission, content))
+    : Result.fail(refusal)
+}
+
+/** Whether the same call could be answered otherwise later: then its generation is kept. // A3 */
+export const mayTurnOut = (answer: Result.Result<unknown, { readonly _tag: string }>): boolean =>
+  Result.isFailure(answer) && answer.failure._tag !== "IdempotencyConflict"
 
 const admitIn = (
   block: Block,
@@ -157,13 +193,9 @@ const admitIn = (
 ): Result.Result<Receipt, AdmissionRefusal> => {
   const late = fenced(block, admission.generation)
   if (late !== undefined) return Result.fail(late)
-  const first = known(block, admission, content)
-  if (first instanceof IdempotencyConflict) return Result.fail(first)
-  if (first !== undefined) return Result.succeed(first) // A2
-  const refusal = limited(block, admission, content)
-  if (refusal === undefined) return Result.succeed(insert(block, admission, content))
-  remember(block, admission.generation) // A3
-  return Result.fail(refusal)
+  const answer = take(block, admission, content)
+  if (mayTurnOut(answer)) remember(block, admission.generation) // A3
+  return answer
 }
 
 /** Admits in one block. Throws what the storage throws; then nothing is durable. */
@@ -171,12 +203,7 @@ export const admit = (
   thread: Thread,
   admission: Admission,
 ): Result.Result<Receipt, AdmissionRefusal> => {
-  // What no thread accepts, at any time, makes no tables.
-  if (admission.title !== undefined && !isText(admission.title))
-    return Result.fail(new InvalidInput({ path: "title", reason: "not well-formed text" }))
   const content = contentOf(thread, admission)
-  if (Result.isFailure(content)) return Result.fail(content.failure)
+  if (Result.isFailure(content)) return Result.fail(content.failure) // It makes no tables.
   return transactFirst(thread, admission, (block) => admitIn(block, admission, content.success))
 }
-
-const isText = (text: string): boolean => text.isWellFormed() && !text.includes("\0")

@@ -14,6 +14,7 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import { requestAbort } from "./Abort.ts"
 import { type Admission, admit } from "./Admission.ts"
+import { type Admissions, admitMany } from "./AdmitMany.ts"
 import { anyReport } from "./AnyReport.ts"
 import { awaitSettlement } from "./AwaitSettlement.ts"
 import { durable, looking, reading, type ReadFailure } from "./Durable.ts"
@@ -21,10 +22,12 @@ import { explain } from "./Explain.ts"
 import { fence } from "./Fence.ts"
 import { forget } from "./Forget.ts"
 import { checkQuery, readPage } from "./History.ts"
+import { listOpen, type OpenQuery } from "./ListOpen.ts"
 import { observe } from "./Observe.ts"
 import { pause, resume } from "./Pause.ts"
 import { recover } from "./Recovery.ts"
 import { resolveUnknown } from "./ResolveUnknown.ts"
+import { resubmit, type ResubmitOrder } from "./Resubmit.ts"
 import { retry } from "./Retry.ts"
 import { enter, type EnterFailure } from "./Start.ts"
 import { readStatus } from "./Status.ts"
@@ -155,6 +158,13 @@ const admitCall = (thread: Thread, call: Admission) =>
     durable(thread, "admit", () => admit(thread, call)),
   )
 
+const admitManyCall = (thread: Thread, call: Admissions) =>
+  threadCall(
+    thread,
+    call,
+    durable(thread, "admitMany", () => admitMany(thread, call)),
+  )
+
 /** A look; with a fence it is a mutation, also of an untouched object. */
 const inspectCall = (
   thread: Thread,
@@ -199,6 +209,19 @@ export const handlers = (thread: Thread) =>
   ThreadRpc.toLayer(
     ThreadRpc.of({
       admit: (call) => entered(thread, call, admitCall(thread, call as Admission)),
+      admitMany: (call) => entered(thread, call, admitManyCall(thread, call)),
+      resubmit: (call) =>
+        entered(
+          thread,
+          call,
+          submissionCall(thread, call, resubmit(thread, call as ResubmitOrder)),
+        ),
+      listOpen: (call) =>
+        read(
+          thread,
+          call,
+          reading(thread, "listOpen", () => listOpen(thread, call as OpenQuery)),
+        ),
       requestAbort: (call) =>
         entered(thread, call, submissionCall(thread, call, requestAbort(thread, call))),
       resolveUnknown: (call) =>

@@ -119,27 +119,39 @@ const keyChecks = {
   id: isSubmissionId,
   acceptedAt: isMillis,
   inputDigest: isText,
+  resubmissionOf: maybe(isSubmissionId),
+}
+
+interface KeyUse extends Pick<SubmissionRow, "sequence" | "id" | "acceptedAt" | "inputDigest"> {
+  /** The submission whose work it does again; none unless a resubmission used the key. */
+  readonly resubmissionOf: SubmissionId | null
 }
 
 /** What an idempotency key of a principal was used for. */
-export const findKey = (
-  sql: Sql,
-  key: string,
-  principal: string,
-): Pick<SubmissionRow, "sequence" | "id" | "acceptedAt" | "inputDigest"> | undefined => {
-  const [first] = sql.all<{
-    sequence: number
-    id: SubmissionId
-    acceptedAt: number
-    inputDigest: string
-  }>(
-    `SELECT sequence, id, acceptedAt, inputDigest FROM submissions
-     WHERE idempotencyKey = ? AND principal = ?`,
+export const findKey = (sql: Sql, key: string, principal: string): KeyUse | undefined => {
+  const [first] = sql.all<{ [K in keyof KeyUse]: KeyUse[K] }>(
+    `SELECT s.sequence, s.id, s.acceptedAt, s.inputDigest, r.original AS resubmissionOf
+     FROM submissions s LEFT JOIN resubmissions r ON r.sequence = s.sequence
+     WHERE s.idempotencyKey = ? AND s.principal = ?`,
     key,
     principal,
   )
   if (first !== undefined && !holds(first, keyChecks)) throw new Unreadable("submissions") // L3
   return first
+}
+
+/** Notes whose work a submission does again. */
+export const linkOriginal = (sql: Sql, sequence: number, original: SubmissionId): void =>
+  sql.run("INSERT INTO resubmissions (sequence, original) VALUES (?, ?)", sequence, original)
+
+/** The submission whose work this one does again, if it does. */
+export const readOriginal = (sql: Sql, sequence: number): SubmissionId | undefined => {
+  const [link] = sql.all<{ original: SubmissionId }>(
+    "SELECT original FROM resubmissions WHERE sequence = ?",
+    sequence,
+  )
+  if (link !== undefined && !isSubmissionId(link.original)) throw new Unreadable("resubmissions") // L3
+  return link?.original
 }
 
 /** The canonical text of an input. */

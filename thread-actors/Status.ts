@@ -2,7 +2,7 @@
 import type { SubmissionId } from "../contracts/Identifiers.ts"
 import type { Settlement, SubmissionStatus } from "../contracts/Settlement.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { findRow, type SubmissionRow } from "./Ledger.ts"
+import { findRow, readOriginal, type SubmissionRow } from "./Ledger.ts"
 import type { Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
 
@@ -39,11 +39,13 @@ export const readStatus = (thread: Thread, id: SubmissionId): SubmissionStatus |
   const row = findRow(sql, id)
   if (row === undefined) return undefined
   const settlement = readSettlement(sql, row)
+  const resubmissionOf = readOriginal(sql, row.sequence)
   return {
     submissionId: row.id,
     state: row.state,
     sequence: row.sequence,
     attempts: row.attempts,
+    ...(resubmissionOf === undefined ? {} : { resubmissionOf }),
     ...(settlement === undefined ? {} : { settlement }),
   }
 }

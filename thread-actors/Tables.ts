@@ -110,8 +110,20 @@ const operatedTables: ReadonlyArray<string> = [
   `ALTER TABLE meta ADD COLUMN forgottenAt INTEGER`,
 ]
 
+/** Which submission does the work of which one again: a row for each that was made by a resubmission. */
+const resubmittedTables: ReadonlyArray<string> = [
+  `CREATE TABLE resubmissions (
+    sequence INTEGER PRIMARY KEY,
+    original TEXT NOT NULL
+  )`,
+]
+
 /** In order; the version of a database is how many of them it has. */
-const migrations: ReadonlyArray<ReadonlyArray<string>> = [firstTables, operatedTables]
+const migrations: ReadonlyArray<ReadonlyArray<string>> = [
+  firstTables,
+  operatedTables,
+  resubmittedTables,
+]
 
 export const latestVersion = migrations.length
 

@@ -1,6 +1,8 @@
 /** The failpoints of a thread: one per durable block, each reached `:before` and `:after` it. */
 export const threadFailpoints = [
   "admit",
+  "admitMany",
+  "resubmit",
   "claim",
   "apply",
   "step",

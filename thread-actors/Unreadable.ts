@@ -6,6 +6,7 @@ export type StoredTable =
   | "calls"
   | "parked"
   | "deferred"
+  | "resubmissions"
   | "threadState"
 
 /** Thrown inside a read or a block: a stored row or record does not decode. Becomes `ThreadUnreadable`. */

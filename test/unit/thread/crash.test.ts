@@ -38,6 +38,21 @@ const canonical = async (world: World) =>
       return { kind, name, ...rest }
     })
 
+/** The submissions of `play` in one call. */
+const batchOf = (world: World) =>
+  ({
+    ...world.address,
+    submissions: ["a", "b"].map((input) => ({
+      threadId: world.address.threadId,
+      agent: "worker",
+      input,
+      idempotencyKey: input,
+    })),
+    principal: "alice",
+    generation: world.generation(),
+    now: world.time.now,
+  }) as never
+
 const play = async (world: World) => {
   const receipts = [
     await accepted(world.admit("worker", "a", { idempotencyKey: "a" })),
@@ -203,8 +218,55 @@ describe("a crash", () => {
     expect(world.storage.sql.all("SELECT * FROM submissions")).toEqual([])
   }
 
+  const crashInBatch = async (point: string) => {
+    const undisturbed = makeWorld({ agents: [Worker([])] })
+    await play(undisturbed)
+    const world = makeWorld({ agents: [Worker([])], stopAt: point })
+    const batch = () => go(world.asOwner.admitMany(batchOf(world)))
+    void batch()
+    await world.stopped()
+    world.crash()
+    const { result } = await batch()
+    expect(result).toMatchObject({
+      value: [1, 2].map((sequence) => ({
+        receipt: { sequence, duplicate: point === "admitMany:after" },
+      })),
+    })
+    await drain(world)
+    expect(await canonical(world)).toEqual(await canonical(undisturbed))
+  }
+
+  const crashInResubmit = async (point: string) => {
+    const world = makeWorld({ agents: [Worker([])], stopAt: point })
+    const first = await accepted(world.admit("worker", "a"))
+    await go(world.abort(first.submissionId))
+    const again = () => operate(world).resubmit(first.submissionId, "again")
+    void again()
+    await world.stopped()
+    world.crash()
+    expect(await taken(again())).toMatchObject({
+      sequence: 2,
+      resubmissionOf: first.submissionId,
+      duplicate: point === "resubmit:after",
+    })
+    await drain(world)
+    const { records } = await go(world.history())
+    expect(records.map(({ kind }) => kind)).toEqual([
+      "AbortRequested",
+      "Settled",
+      "Resubmitted",
+      "InputApplied",
+      "StepCompleted",
+      "Progress",
+      "StateChanged",
+      "Settled",
+    ])
+  }
+
   /** What leads to blocks that a plain submission does not pass. */
   const stories: Record<string, (point: string) => Promise<void>> = {
+    admitMany: crashInBatch,
+    resubmit: crashInResubmit,
     report: crashInReport,
     recover: crashInRecovery,
     abort: crashInAbort,

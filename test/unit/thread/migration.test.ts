@@ -13,6 +13,7 @@ const takeBack = (world: World): void => {
   for (const statement of [
     "DROP TABLE calls",
     "DROP TABLE parked",
+    "DROP TABLE resubmissions",
     "ALTER TABLE meta DROP COLUMN pause",
     "ALTER TABLE meta DROP COLUMN pauseGeneration",
     "ALTER TABLE meta DROP COLUMN forgottenAt",

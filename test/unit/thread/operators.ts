@@ -45,6 +45,8 @@ export const operate = (world: World) => {
     resume: (said: Said = {}) => go(world.asOwner.resume(words(said))),
     retry: (submissionId: SubmissionId, said: Said = {}) =>
       go(world.asOwner.retry(words({ ...said, submissionId } as Said))),
+    resubmit: (submissionId: SubmissionId, idempotencyKey: string, said: Said = {}) =>
+      go(world.asOwner.resubmit(words({ ...said, submissionId, idempotencyKey } as Said))),
     forget: (said: Said & { readonly abort?: boolean } = {}) =>
       go(world.asOwner.forget(words({ abort: false, ...said }))),
     resolve: (
