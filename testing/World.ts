@@ -104,7 +104,7 @@ const struckAt = (
       return Effect.void
     case "CrashesWith":
     case "Crashes":
-      world.coverage.crash(object.kind, point)
+      world.coverage.crash(object, point)
       if (does._tag === "CrashesWith")
         for (const place of does.others) world.platform.crash(objectAt(world, place))
       world.platform.crash(object)
@@ -129,7 +129,7 @@ const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
         return Effect.void
       }
       if (!world.faults.strike("crash at a failpoint")) return Effect.void
-      world.coverage.crash(object.kind, point)
+      world.coverage.crash(object, point)
       world.platform.crash(object)
       return Effect.never
     }),
@@ -244,7 +244,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     rates: plan.rates,
     without: options.without,
   })
-  const coverage = makeCoverage()
+  const coverage = makeCoverage(() => Object.keys(faults.counts()))
   const strikes = makeStrikes(plan, faults.planned)
   const network = makeNetwork({
     queue,
@@ -255,7 +255,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     onLand: (_name, message) => coverage.land(message),
     onAnswer: (name, message, exit) => {
       watching.onAnswer(message, exit)
-      const mistake = coverage.answer(message, exit)
+      const mistake = coverage.answer(name, message, exit)
       if (mistake !== undefined)
         watching.onLog({ runner: outsider, level: "Error", message: `${name}: ${mistake}` })
     },
