@@ -30,31 +30,18 @@ export const impossibleDecisions: Readonly<Record<string, string>> = {
   Resume: "the block that ends the last open call of a run makes it ready itself",
 }
 
-/** Faults that no drawn seed has. // H1 */
-export const impossibleFaults: Readonly<Record<string, string>> = {
-  "alarm lost": "only worlds told by hand lose an alarm: the platform does not",
-}
-
-const isPossible = (impossible: Readonly<Record<string, string>>) => (name: string) =>
-  !Object.hasOwn(impossible, name)
-
 /** The decisions that recovery can come to. */
 export const allDecisions: ReadonlyArray<string> = RecoveryDecision.members[0].literals.filter(
-  isPossible(impossibleDecisions),
+  (name) => !Object.hasOwn(impossibleDecisions, name),
 )
-
-/** The faults that a drawn seed can have. */
-export const allFaults: ReadonlyArray<string> = faultKinds.filter(isPossible(impossibleFaults))
 
 /** What is in the first list and has never happened. */
 export const holes = (names: ReadonlyArray<string>, counts: Counts): ReadonlyArray<string> =>
   names.filter((name) => counts[name] === undefined)
 
 /** What cannot happen, and did. // H1 */
-const wonders = (covered: Covered, faults: Counts): ReadonlyArray<string> => [
-  ...Object.keys(impossibleDecisions).filter((name) => covered.decisions[name] !== undefined),
-  ...Object.keys(impossibleFaults).filter((name) => faults[name] !== undefined),
-]
+const wonders = ({ decisions }: Covered): ReadonlyArray<string> =>
+  Object.keys(impossibleDecisions).filter((name) => decisions[name] !== undefined)
 
 interface Column {
   readonly head: string
@@ -118,7 +105,7 @@ export const coverageLines = (
     "What recovery decided in a run in which a fault had happened:",
     ...table(
       "fault",
-      ["any", ...allFaults],
+      ["any", ...faultKinds],
       [
         {
           head: "happened",
@@ -137,15 +124,13 @@ export const coverageLines = (
     told("failpoints never reached", holes(allPoints, covered.points)),
     told("failpoints never crashed at", holes(allPoints, covered.crashes)),
     told("decisions never made", holes(allDecisions, covered.decisions)),
-    told("faults that never happened", holes(allFaults, happened)),
+    told("faults that never happened", holes(faultKinds, happened)),
     "decisions never made in a run with a fault:",
-    ...pairHoles(allFaults, covered.after),
+    ...pairHoles(faultKinds, covered.after),
     "decisions never made next after a crash at a failpoint:",
     ...pairHoles(allPoints, covered.recovered),
     "what cannot happen:",
-    ...Object.entries({ ...impossibleDecisions, ...impossibleFaults }).map(
-      ([name, reason]) => `  ${name}: ${reason}`,
-    ),
-    ...wonders(covered, happened).map((name) => `${name} is said to be impossible, and happened`),
+    ...Object.entries(impossibleDecisions).map(([name, reason]) => `  ${name}: ${reason}`),
+    ...wonders(covered).map((name) => `${name} is said to be impossible, and happened`),
   ]
 }
