@@ -4,7 +4,7 @@
  * - T1 An invariant's label in code is declared in the file's header, and a declared one is upheld
  *   by a line that carries it.
  * - T2 Every file of code opens with what it owns.
- * - T3 Files stay small enough to be read at once.
+ * - T3 Files stay small enough to be read at once, but for those that are generated.
  * - T4 No unfinished business, and no test that is left out or runs alone.
  * - T5 What the README tells to read is there.
  * - T6 Decisions are numbered, each number once.
@@ -63,7 +63,8 @@ export const codeOpensWithWhatItOwns = ({ sources }: Repository): ReadonlyArray<
 /** T3 */
 export const filesStaySmall = ({ sources }: Repository): ReadonlyArray<Violation> =>
   sources
-    .filter((file) => !file.path.endsWith(".test.ts") && file.lines > linesMax) // T3
+    .filter(({ path }) => !path.endsWith(".test.ts") && !path.startsWith("client/generated/")) // T3
+    .filter((file) => file.lines > linesMax) // T3
     .map((file) => `${file.path}: ${file.lines} lines, at most ${linesMax}`)
 
 /** T4 */

@@ -272,13 +272,17 @@ const wordFacts: ReadonlyArray<Fact> = [
     ],
   },
   {
-    title: "a file stays below 400 lines, unless it is a test",
+    title: "a file stays below 400 lines, unless it is a test or generated",
     rule: words.filesStaySmall,
     samples: [
       {
         bad: { "client/A.ts": "export {}\n".repeat(401), "test/A.ts": "export {}\n".repeat(500) },
         finds: ["client/A.ts: 401 lines", "test/A.ts: 500 lines"],
-        good: { "client/A.ts": ";\n".repeat(400), "test/A.test.ts": ";\n".repeat(500) },
+        good: {
+          "client/A.ts": ";\n".repeat(400),
+          "client/generated/A.ts": ";\n".repeat(500),
+          "test/A.test.ts": ";\n".repeat(500),
+        },
       },
     ],
   },

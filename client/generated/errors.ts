@@ -1,0 +1,548 @@
+/**
+ * The errors of the contract: a class for each, with its fields.
+ *
+ * Written by `npm run generate` from contracts/. Do not edit: say it in the contract, and generate
+ * again.
+ */
+import { HeddleError, UnrecognizedError } from "../sdk/HeddleError.ts"
+import type * as Types from "./types.ts"
+
+/**
+ * A limit would be exceeded; nothing was written. `limit` is the field's name in `Limits`.
+ *
+ * Remedy: send less, or wait until queued work has settled, then retry with the same key.
+ */
+export class AdmissionLimitExceeded extends HeddleError<"AdmissionLimitExceeded"> {
+  declare readonly limit: string
+  declare readonly actual: number
+  declare readonly maximum: number
+
+  constructor(fields: Omit<Types.AdmissionLimitExceededData, "_tag">) {
+    super(
+      {
+        tag: "AdmissionLimitExceeded",
+        meaning: "A limit would be exceeded; nothing was written. `limit` is the field's name in `Limits`.",
+        remedy: "Send less, or wait until queued work has settled, then retry with the same key.",
+        fields: ["limit","actual","maximum"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * No agent of this name is registered in the deployment that served the call.
+ *
+ * Remedy: check the name, or retry when the deployment that has it is out everywhere.
+ */
+export class AgentNotRegistered extends HeddleError<"AgentNotRegistered"> {
+  declare readonly agent: Types.AgentId
+
+  constructor(fields: Omit<Types.AgentNotRegisteredData, "_tag">) {
+    super(
+      {
+        tag: "AgentNotRegistered",
+        meaning: "No agent of this name is registered in the deployment that served the call.",
+        remedy: "Check the name, or retry when the deployment that has it is out everywhere.",
+        fields: ["agent"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The idempotency key was used on this thread by this principal with another input.
+ *
+ * Remedy: a new key for a new intent, or the original input for a retry.
+ */
+export class IdempotencyConflict extends HeddleError<"IdempotencyConflict"> {
+  declare readonly idempotencyKey: Types.IdempotencyKey
+  declare readonly submissionId: Types.SubmissionId
+
+  constructor(fields: Omit<Types.IdempotencyConflictData, "_tag">) {
+    super(
+      {
+        tag: "IdempotencyConflict",
+        meaning: "The idempotency key was used on this thread by this principal with another input.",
+        remedy: "A new key for a new intent, or the original input for a retry.",
+        fields: ["idempotencyKey","submissionId"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The request names another owner or thread than the object it reached.
+ *
+ * Remedy: none for a caller; report it. Nothing was read or written.
+ */
+export class IdentityMismatch extends HeddleError<"IdentityMismatch"> {
+  declare readonly ownerId: Types.OwnerId
+  declare readonly threadId?: Types.ThreadId
+
+  constructor(fields: Omit<Types.IdentityMismatchData, "_tag">) {
+    super(
+      {
+        tag: "IdentityMismatch",
+        meaning: "The request names another owner or thread than the object it reached.",
+        remedy: "None for a caller; report it. Nothing was read or written.",
+        fields: ["ownerId","threadId"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * A programming error in the object that served the call; this call alone failed.
+ *
+ * Remedy: look for `reference` in the log of the object.
+ */
+export class InternalDefect extends HeddleError<"InternalDefect"> {
+  declare readonly reference: string
+
+  constructor(fields: Omit<Types.InternalDefectData, "_tag">) {
+    super(
+      {
+        tag: "InternalDefect",
+        meaning: "A programming error in the object that served the call; this call alone failed.",
+        remedy: "Look for `reference` in the log of the object.",
+        fields: ["reference"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The request breaks its schema or a rule of text (NUL, lone surrogate, nesting, not JSON).
+ *
+ * Remedy: correct the request; the same request will fail again.
+ */
+export class InvalidInput extends HeddleError<"InvalidInput"> {
+  /** Where, as `a.b[0]`; empty for the whole request. */
+  declare readonly path: string
+  declare readonly reason: string
+
+  constructor(fields: Omit<Types.InvalidInputData, "_tag">) {
+    super(
+      {
+        tag: "InvalidInput",
+        meaning: "The request breaks its schema or a rule of text (NUL, lone surrogate, nesting, not JSON).",
+        remedy: "Correct the request; the same request will fail again.",
+        fields: ["path","reason"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The input was taken by another run and settles with it.
+ *
+ * Remedy: address the host.
+ */
+export class JoinedToHost extends HeddleError<"JoinedToHost"> {
+  declare readonly submissionId: Types.SubmissionId
+  declare readonly hostSubmissionId: Types.SubmissionId
+
+  constructor(fields: Omit<Types.JoinedToHostData, "_tag">) {
+    super(
+      {
+        tag: "JoinedToHost",
+        meaning: "The input was taken by another run and settles with it.",
+        remedy: "Address the host.",
+        fields: ["submissionId","hostSubmissionId"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * Nothing waits for this decision (never did, withdrawn, or expired).
+ *
+ * Remedy: read its status.
+ */
+export class NotAwaiting extends HeddleError<"NotAwaiting"> {
+  declare readonly submissionId: Types.SubmissionId
+  declare readonly name: string
+
+  constructor(fields: Omit<Types.NotAwaitingData, "_tag">) {
+    super(
+      {
+        tag: "NotAwaiting",
+        meaning: "Nothing waits for this decision (never did, withdrawn, or expired).",
+        remedy: "Read its status.",
+        fields: ["submissionId","name"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The submission is still open, and its work not to be done twice.
+ *
+ * Remedy: wait for its settlement, or `retry` or `abort` it.
+ */
+export class NotSettled extends HeddleError<"NotSettled"> {
+  declare readonly submissionId: Types.SubmissionId
+  declare readonly state: "ready" | "running" | "suspended" | "unknown" | (string & {})
+
+  constructor(fields: Omit<Types.NotSettledData, "_tag">) {
+    super(
+      {
+        tag: "NotSettled",
+        meaning: "The submission is still open, and its work not to be done twice.",
+        remedy: "Wait for its settlement, or `retry` or `abort` it.",
+        fields: ["submissionId","state"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The principal may not do this here.
+ *
+ * Remedy: use another identity, or ask its administrator.
+ */
+export class OperationDenied extends HeddleError<"OperationDenied"> {
+  declare readonly operation: string
+
+  constructor(fields: Omit<Types.OperationDeniedData, "_tag">) {
+    super(
+      {
+        tag: "OperationDenied",
+        meaning: "The principal may not do this here.",
+        remedy: "Use another identity, or ask its administrator.",
+        fields: ["operation"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * Another decision was recorded first.
+ *
+ * Remedy: none; `first` tells it.
+ */
+export class ResolutionConflict extends HeddleError<"ResolutionConflict"> {
+  declare readonly first: string
+
+  constructor(fields: Omit<Types.ResolutionConflictData, "_tag">) {
+    super(
+      {
+        tag: "ResolutionConflict",
+        meaning: "Another decision was recorded first.",
+        remedy: "None; `first` tells it.",
+        fields: ["first"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The submission has settled already, with `outcome`.
+ *
+ * Remedy: none; read its settlement.
+ */
+export class SettlementConflict extends HeddleError<"SettlementConflict"> {
+  declare readonly submissionId: Types.SubmissionId
+  declare readonly outcome: "completed" | "failed" | "aborted" | (string & {})
+
+  constructor(fields: Omit<Types.SettlementConflictData, "_tag">) {
+    super(
+      {
+        tag: "SettlementConflict",
+        meaning: "The submission has settled already, with `outcome`.",
+        remedy: "None; read its settlement.",
+        fields: ["submissionId","outcome"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The object's database is full; reads and running work go on.
+ *
+ * Remedy: forget or prune threads.
+ */
+export class StorageFull extends HeddleError<"StorageFull"> {
+  declare readonly actualBytes: number
+  declare readonly maximumBytes: number
+
+  constructor(fields: Omit<Types.StorageFullData, "_tag">) {
+    super(
+      {
+        tag: "StorageFull",
+        meaning: "The object's database is full; reads and running work go on.",
+        remedy: "Forget or prune threads.",
+        fields: ["actualBytes","maximumBytes"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The object's database failed. Nothing of this call is durable.
+ *
+ * Remedy: retry with backoff.
+ */
+export class StorageUnavailable extends HeddleError<"StorageUnavailable"> {
+  declare readonly operation: string
+
+  constructor(fields: Omit<Types.StorageUnavailableData, "_tag">) {
+    super(
+      {
+        tag: "StorageUnavailable",
+        meaning: "The object's database failed. Nothing of this call is durable.",
+        remedy: "Retry with backoff.",
+        fields: ["operation"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * This thread has no such submission.
+ *
+ * Remedy: check owner, thread and id.
+ */
+export class SubmissionNotFound extends HeddleError<"SubmissionNotFound"> {
+  declare readonly submissionId: Types.SubmissionId
+
+  constructor(fields: Omit<Types.SubmissionNotFoundData, "_tag">) {
+    super(
+      {
+        tag: "SubmissionNotFound",
+        meaning: "This thread has no such submission.",
+        remedy: "Check owner, thread and id.",
+        fields: ["submissionId"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The thread was forgotten; its tombstone stays.
+ *
+ * Remedy: use another thread id.
+ */
+export class ThreadForgotten extends HeddleError<"ThreadForgotten"> {
+  declare readonly threadId: Types.ThreadId
+  declare readonly forgottenAt: number
+
+  constructor(fields: Omit<Types.ThreadForgottenData, "_tag">) {
+    super(
+      {
+        tag: "ThreadForgotten",
+        meaning: "The thread was forgotten; its tombstone stays.",
+        remedy: "Use another thread id.",
+        fields: ["threadId","forgottenAt"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * Rows or records of this thread do not decode. Other threads are not affected, and admission goes
+ * on.
+ *
+ * Remedy: an operator's, see `recoveryStatus`.
+ */
+export class ThreadUnreadable extends HeddleError<"ThreadUnreadable"> {
+  declare readonly threadId: Types.ThreadId
+  /** What did not decode: a table or record name from a fixed list. */
+  declare readonly what: string
+
+  constructor(fields: Omit<Types.ThreadUnreadableData, "_tag">) {
+    super(
+      {
+        tag: "ThreadUnreadable",
+        meaning: "Rows or records of this thread do not decode. Other threads are not affected, and admission goes on.",
+        remedy: "An operator's, see `recoveryStatus`.",
+        fields: ["threadId","what"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * No verified identity.
+ *
+ * Remedy: send a valid token, or configure the edge's keys.
+ */
+export class Unauthenticated extends HeddleError<"Unauthenticated"> {
+  declare readonly reason: string
+
+  constructor(fields: Omit<Types.UnauthenticatedData, "_tag">) {
+    super(
+      {
+        tag: "Unauthenticated",
+        meaning: "No verified identity.",
+        remedy: "Send a valid token, or configure the edge's keys.",
+        fields: ["reason"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The object or its peer could not answer: it went away, could not start, is overloaded, lacks the
+ * method or answered what does not decode (another version), or a fence refused a late call. The
+ * call may or may not have happened.
+ *
+ * Remedy: if `retryable`, repeat it with the same key; if `overloaded`, only after a longer pause.
+ */
+export class Unavailable extends HeddleError<"Unavailable"> {
+  declare readonly retryable: boolean
+  declare readonly overloaded: boolean
+  declare readonly reason: string
+
+  constructor(fields: Omit<Types.UnavailableData, "_tag">) {
+    super(
+      {
+        tag: "Unavailable",
+        meaning: "The object or its peer could not answer: it went away, could not start, is overloaded, lacks the method or answered what does not decode (another version), or a fence refused a late call. The call may or may not have happened.",
+        remedy: "If `retryable`, repeat it with the same key; if `overloaded`, only after a longer pause.",
+        fields: ["retryable","overloaded","reason"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The thread still owes work and cannot be forgotten.
+ *
+ * Remedy: wait, or abort first.
+ */
+export class WorkOwed extends HeddleError<"WorkOwed"> {
+  declare readonly nonterminal: number
+  declare readonly outbox: number
+
+  constructor(fields: Omit<Types.WorkOwedData, "_tag">) {
+    super(
+      {
+        tag: "WorkOwed",
+        meaning: "The thread still owes work and cannot be forgotten.",
+        remedy: "Wait, or abort first.",
+        fields: ["nonterminal","outbox"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/** Every error that the SDK rejects with. */
+export type AnyHeddleError =
+  | AdmissionLimitExceeded
+  | AgentNotRegistered
+  | IdempotencyConflict
+  | IdentityMismatch
+  | InternalDefect
+  | InvalidInput
+  | JoinedToHost
+  | NotAwaiting
+  | NotSettled
+  | OperationDenied
+  | ResolutionConflict
+  | SettlementConflict
+  | StorageFull
+  | StorageUnavailable
+  | SubmissionNotFound
+  | ThreadForgotten
+  | ThreadUnreadable
+  | Unauthenticated
+  | Unavailable
+  | WorkOwed
+  | UnrecognizedError
+
+/** Whether an error is one of the SDK's; its `tag` tells which, with its fields. */
+export const isHeddleError = (error: unknown): error is AnyHeddleError =>
+  error instanceof HeddleError
+
+/** The errors as they cross. */
+export type AnyErrorData =
+  | Types.AdmissionLimitExceededData
+  | Types.AgentNotRegisteredData
+  | Types.IdempotencyConflictData
+  | Types.IdentityMismatchData
+  | Types.InternalDefectData
+  | Types.InvalidInputData
+  | Types.JoinedToHostData
+  | Types.NotAwaitingData
+  | Types.NotSettledData
+  | Types.OperationDeniedData
+  | Types.ResolutionConflictData
+  | Types.SettlementConflictData
+  | Types.StorageFullData
+  | Types.StorageUnavailableData
+  | Types.SubmissionNotFoundData
+  | Types.ThreadForgottenData
+  | Types.ThreadUnreadableData
+  | Types.UnauthenticatedData
+  | Types.UnavailableData
+  | Types.WorkOwedData
+
+/** The error of what a deployment has sent, also inside a reply. Total. */
+export const errorOf = (sent: unknown): AnyHeddleError => {
+  const data = (typeof sent === "object" && sent !== null ? sent : {}) as AnyErrorData
+  switch (data._tag) {
+    case "AdmissionLimitExceeded":
+      return new AdmissionLimitExceeded(data)
+    case "AgentNotRegistered":
+      return new AgentNotRegistered(data)
+    case "IdempotencyConflict":
+      return new IdempotencyConflict(data)
+    case "IdentityMismatch":
+      return new IdentityMismatch(data)
+    case "InternalDefect":
+      return new InternalDefect(data)
+    case "InvalidInput":
+      return new InvalidInput(data)
+    case "JoinedToHost":
+      return new JoinedToHost(data)
+    case "NotAwaiting":
+      return new NotAwaiting(data)
+    case "NotSettled":
+      return new NotSettled(data)
+    case "OperationDenied":
+      return new OperationDenied(data)
+    case "ResolutionConflict":
+      return new ResolutionConflict(data)
+    case "SettlementConflict":
+      return new SettlementConflict(data)
+    case "StorageFull":
+      return new StorageFull(data)
+    case "StorageUnavailable":
+      return new StorageUnavailable(data)
+    case "SubmissionNotFound":
+      return new SubmissionNotFound(data)
+    case "ThreadForgotten":
+      return new ThreadForgotten(data)
+    case "ThreadUnreadable":
+      return new ThreadUnreadable(data)
+    case "Unauthenticated":
+      return new Unauthenticated(data)
+    case "Unavailable":
+      return new Unavailable(data)
+    case "WorkOwed":
+      return new WorkOwed(data)
+    default:
+      return new UnrecognizedError(String((data as { _tag?: unknown })._tag), data)
+  }
+}

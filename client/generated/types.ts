@@ -1,0 +1,1213 @@
+/**
+ * The types of what crosses: identifiers, replies, frames and payloads.
+ *
+ * Written by `npm run generate` from contracts/. Do not edit: say it in the contract, and generate
+ * again.
+ */
+import type { Unrecognized } from "../sdk/HeddleError.ts"
+
+/** Any JSON value. */
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | ReadonlyArray<Json>
+  | { readonly [key: string]: Json }
+
+/** Who ended it and why. `forced` tells that the handler did not stop within its grace. */
+export interface Abort {
+  readonly author: string
+  readonly reason: string
+  readonly forced: boolean
+}
+
+export interface AbortManyReply {
+  /** By thread id and sequence. The state is that of before the command. */
+  readonly results: ReadonlyArray<AbortManyResult>
+  /** Threads that did not tell what is open: nothing was done there. */
+  readonly unanswered: ReadonlyArray<{
+    readonly threadId: ThreadId
+    readonly error:
+      | InvalidInputData
+      | IdentityMismatchData
+      | OperationDeniedData
+      | StorageUnavailableData
+      | ThreadForgottenData
+      | UnavailableData
+      | InternalDefectData
+      | ThreadUnreadableData
+  }>
+  /** Goes on behind this page, which may be empty; absent at the end. */
+  readonly next?: BulkCursor
+}
+
+export interface AbortManyResult {
+  readonly threadId: ThreadId
+  readonly submissionId: SubmissionId
+  readonly sequence: number
+  readonly agent: AgentId
+  readonly state: SubmissionState
+  readonly acceptedAt: number
+  readonly effect:
+    | {
+      /** Of a dry run: what the command would do by the state it is in. */
+      readonly _tag: "Planned"
+      readonly would: "settle" | "interrupt" | "retry" | "nothing" | "refuse" | (string & {})
+    }
+    | {
+      readonly _tag: "Done"
+      readonly reply: AbortReply
+    }
+    | {
+      readonly _tag: "Refused"
+      readonly error:
+        | InvalidInputData
+        | IdentityMismatchData
+        | OperationDeniedData
+        | StorageUnavailableData
+        | ThreadForgottenData
+        | UnavailableData
+        | InternalDefectData
+        | SubmissionNotFoundData
+        | SettlementConflictData
+        | ResolutionConflictData
+        | JoinedToHostData
+        | ThreadUnreadableData
+        | StorageFullData
+    }
+}
+
+/**
+ * `Settled`: it did not run, and has ended. `Aborting`: it runs; its handler has been interrupted,
+ * and it settles `aborted` within `abortGraceMillis` (or when its thread, if that was lost, is
+ * recovered).
+ */
+export type AbortReply =
+  | {
+    readonly _tag: "Settled"
+    readonly settlement: Settlement
+  }
+  | {
+    readonly _tag: "Aborting"
+  }
+
+/**
+ * `nobody` it goes on by itself · `operator` a command · `deployer` a deployment · `caller` a
+ * decision.
+ */
+export type Actor = "nobody" | "operator" | "deployer" | "caller" | (string & {})
+
+export interface AdmissionLimitExceededData {
+  readonly _tag: "AdmissionLimitExceeded"
+  readonly limit: string
+  readonly actual: number
+  readonly maximum: number
+}
+
+/** The registered name of an agent: 1–64 characters out of `A-Z a-z 0-9 . _ : -`. */
+export type AgentId = string
+
+export interface AgentNotRegisteredData {
+  readonly _tag: "AgentNotRegistered"
+  readonly agent: AgentId
+}
+
+/** One ownership period of a run. UUIDv7 text, made by the thread at the claim. */
+export type AttemptId = string
+
+/** `Pending` is not a failure: the wait ended, call again. */
+export type AwaitSettlementReply =
+  | {
+    readonly _tag: "Settled"
+    readonly settlement: Settlement
+  }
+  | {
+    readonly _tag: "Pending"
+  }
+
+/**
+ * What a submission, or a whole lane, waits for. The owner alone tells of `fault`, `stalled`,
+ * `backoff` (its thread does not answer), `held` (as many attempts run as may) and `condemned`,
+ * and of `binding` where the head's agent is missing; a thread tells `binding` of a tool without
+ * which a lost call cannot be asked about.
+ */
+export type Blocker =
+  | "approval"
+  | "signal"
+  | "unknown"
+  | "child"
+  | "timer"
+  | "binding"
+  | "fault"
+  | "stalled"
+  | "backoff"
+  | "held"
+  | "condemned"
+  | "paused"
+  | "outbox"
+  | "publication"
+  | "ready-aged"
+  | "running-aged"
+  | (string & {})
+
+/** Goes on behind this submission of the thread, or without a sequence behind the thread. */
+export interface BulkCursor {
+  readonly threadId: ThreadId
+  readonly sequence?: number
+}
+
+/** What a submission must be to be meant: all of what is said. Nothing said means every open one. */
+export interface BulkFilter {
+  /** These threads only. */
+  readonly threadIds?: ReadonlyArray<ThreadId> | undefined
+  readonly agent?: AgentId | undefined
+  readonly state?: "ready" | "running" | "suspended" | "unknown" | "joined" | undefined
+  /** Accepted before this time, epoch milliseconds. */
+  readonly acceptedBefore?: number | undefined
+  /** Of threads that are held by this as a whole, as `obligations` tells it. */
+  readonly blocker?: "fault" | "backoff" | "stalled" | "binding" | "paused" | undefined
+}
+
+/**
+ * Who had a thread condemned, why, and since when; `abort` tells whether what it owes is aborted
+ * first.
+ */
+export interface Condemned {
+  readonly author: string
+  readonly reason: string
+  readonly abort: boolean
+  readonly sinceAt: number
+}
+
+/** `queue` (default) waits for its turn; `join` is offered to the thread's open run first. */
+export type Delivery = "queue" | "join"
+
+/**
+ * `repaired` it changed something · `deferred` somebody else must act · `unknown` an operator
+ * must.
+ */
+export type Disposition = "none" | "repaired" | "deferred" | "unknown" | (string & {})
+
+/** Something that a submission waits for, or that holds its whole thread. */
+export interface ExplainedWait {
+  readonly blocker: Blocker
+  /** The agent's name of the call or wait, or of the missing agent. */
+  readonly name?: string
+  /** What a decision about it names. */
+  readonly recordId?: RecordId
+  readonly sinceAt?: number
+  readonly untilAt?: number
+  readonly whoCanAct: Actor
+  /** In words, at most 1,024 characters: what it is, and the command that ends it. */
+  readonly message: string
+}
+
+/** Why it failed: never a stack, a Cause or a raw provider payload. */
+export interface Failure {
+  /** At most 256 characters. One of `SystemFailureTags` is the system's word, never an agent's. */
+  readonly tag: string
+  /** At most 16 KiB. */
+  readonly message: string
+  /** The encoded error of the agent's error schema, when it declared one. */
+  readonly error?: Json
+}
+
+/**
+ * `Forgotten`: it is done. `Condemned`: it is decided and durable, and will be done by the alarm:
+ * a mutation is under way, the thread could not be reached yet, or what is aborted still has its
+ * grace. Without `abort` it may still turn out that the thread owes work: then it stays, as if
+ * nobody had asked, and the owner's log says so. `laneStatus` (`condemned`) and `obligations` tell
+ * which of the two it came to.
+ */
+export type ForgetReply =
+  | {
+    readonly _tag: "Forgotten"
+    readonly forgottenAt: number
+  }
+  | {
+    readonly _tag: "Condemned"
+  }
+
+/**
+ * The owner's mark of one mutation: `iiiiiiiiiiiiiii-cccccccccc`, incarnation then counter, both
+ * of fixed width, so that generations compare as text and stay ordered across incarnations.
+ */
+export type Generation = string
+
+/** A page, and the cursor to go on with in the same direction; absent at the end. */
+export interface HistoryPage {
+  readonly records: ReadonlyArray<JournalRecord>
+  readonly next?: number
+}
+
+export interface IdempotencyConflictData {
+  readonly _tag: "IdempotencyConflict"
+  readonly idempotencyKey: IdempotencyKey
+  readonly submissionId: SubmissionId
+}
+
+/** The caller's name for one intent: 1–256 printable characters. Scoped by thread and principal. */
+export type IdempotencyKey = string
+
+export interface IdentityMismatchData {
+  readonly _tag: "IdentityMismatch"
+  readonly ownerId: OwnerId
+  readonly threadId?: ThreadId
+}
+
+export interface InternalDefectData {
+  readonly _tag: "InternalDefect"
+  readonly reference: string
+}
+
+export interface InvalidInputData {
+  readonly _tag: "InvalidInput"
+  /** Where, as `a.b[0]`; empty for the whole request. */
+  readonly path: string
+  readonly reason: string
+}
+
+export interface JoinedToHostData {
+  readonly _tag: "JoinedToHost"
+  readonly submissionId: SubmissionId
+  readonly hostSubmissionId: SubmissionId
+}
+
+/** One fact. Its identity is (submission, kind's name space, name); `sequence` pages the thread. */
+export interface JournalRecord {
+  /** Thread-wide, from 1, without gaps. */
+  readonly sequence: number
+  readonly submissionId: SubmissionId
+  readonly kind: RecordKind
+  /** The agent's name of the step, wait or value, where the kind has one. */
+  readonly name?: string
+  /** The epoch of the attempt that wrote it. */
+  readonly epoch: number
+  readonly recordedAt: number
+  readonly payload: Json
+}
+
+/**
+ * The open run if there is one, else the resolved unknown of lowest sequence, else the first
+ * ready.
+ */
+export interface LaneHead {
+  readonly submissionId: SubmissionId
+  readonly sequence: number
+  readonly state: SubmissionState
+  readonly agent: AgentId
+  /** Whether an attempt has ever claimed it. */
+  readonly attempted: boolean
+  /** When it was accepted: the age of what is owed. */
+  readonly acceptedAt?: number
+}
+
+/** How the owner sees one thread: why it runs, or does not. */
+export interface LaneStatus {
+  readonly threadId: ThreadId
+  /** Whether the owner has a row for it; all else is empty without one. */
+  readonly known: boolean
+  /** What the lane needs next from the owner, and when. */
+  readonly work?: WorkKind
+  readonly workAt?: number
+  /** Set while a mutation of unknown fate may have reached the thread. */
+  readonly enrolled?: Generation
+  readonly mustVisit: boolean
+  /** Its last call ended without an answer. */
+  readonly suspect: boolean
+  readonly paused: boolean
+  readonly running: boolean
+  readonly nonterminal: number
+  readonly head?: LaneHead
+  readonly backoffUntilAt?: number
+  /** Answers in a row that changed nothing. */
+  readonly unchangedTurns: number
+  readonly stalledUntilAt?: number
+  /** The agent of the head is not in this deployment. */
+  readonly binding?: {
+    readonly attempts: number
+    readonly notBefore: number
+    readonly name?: string
+  }
+  /** Its recovery is blocked. */
+  readonly fault?: RecoveryFault
+  /** It is to be forgotten: nothing else happens for it, and it takes no input or command. */
+  readonly condemned?: Condemned
+}
+
+/** One maintenance event, as it ended. */
+export interface MaintenancePassReport {
+  /** `caught-up`: nothing was due. */
+  readonly phase: "caught-up" | "actionable" | (string & {})
+  /** Threads whose recovery repaired something. */
+  readonly recovered: number
+  readonly settled: number
+  /** Nonterminal submissions of the owner at its end. */
+  readonly nonterminal: number
+  readonly alarm: "rearmed" | "cleared" | (string & {})
+  readonly startedAt: number
+  readonly endedAt: number
+  /** Calls of thread actors, and of the owner registry. */
+  readonly actorCalls: number
+  readonly endedBy: "quiescent" | "yield" | "ceiling" | "calls" | "failure" | (string & {})
+}
+
+export interface MaintenanceStatus {
+  readonly ownerId: OwnerId
+  /** The newest generation; absent for an untouched owner. */
+  readonly dirty?: Generation
+  /**
+   * The newest generation below which nothing is enrolled; absent when too many lanes have work to
+   * tell.
+   */
+  readonly processed?: Generation
+  readonly nonterminal: number
+  readonly lanes: number
+  /** Exact to 1,000, then "at least". */
+  readonly dueLanes: number
+  readonly runningLanes: number
+  readonly faultedLanes: number
+  /** Passes that began and did not finish, in a row. */
+  readonly unfinishedPasses: number
+  readonly alarmAt?: number
+  readonly lastServedThreadId?: ThreadId
+  readonly lastRecoveredThreadId?: ThreadId
+  readonly lastPass?: MaintenancePassReport
+}
+
+export interface NotAwaitingData {
+  readonly _tag: "NotAwaiting"
+  readonly submissionId: SubmissionId
+  readonly name: string
+}
+
+export interface NotSettledData {
+  readonly _tag: "NotSettled"
+  readonly submissionId: SubmissionId
+  readonly state: "ready" | "running" | "suspended" | "unknown" | (string & {})
+}
+
+/**
+ * One thing in the way of one thread. `aging` from `agedAfterMillis` on, `overdue` from four times
+ * that.
+ */
+export interface Obligation {
+  readonly threadId: ThreadId
+  /** Absent where the whole thread is held and nothing tells which submission is next. */
+  readonly submissionId?: SubmissionId
+  readonly agent?: AgentId
+  readonly state?: SubmissionState
+  readonly blocker: Blocker
+  /** The agent's name of the call or wait, or of the missing agent. */
+  readonly name?: string
+  /** What a decision about it names. */
+  readonly recordId?: RecordId
+  readonly sinceAt: number
+  readonly ageMillis: number
+  readonly severity: "ok" | "aging" | "overdue" | (string & {})
+  /** Open submissions of this thread, this one included. */
+  readonly nonterminal: number
+}
+
+/** By thread id. A page may be empty and have a `next`: the threads it passed owe nothing. */
+export interface ObligationPage {
+  readonly obligations: ReadonlyArray<Obligation>
+  readonly next?: ThreadId
+}
+
+/**
+ * What `observe` streams. `Opened` comes first; `Cursor` last, when the wait ended without a
+ * failure: go on with `observe({ after })`. `Emitted` has no row: it reaches present observers
+ * only.
+ */
+export type ObserveFrame =
+  | {
+    readonly _tag: "Opened"
+    readonly tailSequence: number
+    /** The owner's view of the lane, added by the edge. */
+    readonly lane?: LaneStatus
+  }
+  | {
+    readonly _tag: "Record"
+    readonly record: JournalRecord
+  }
+  | {
+    readonly _tag: "Emitted"
+    readonly submissionId: SubmissionId
+    readonly attemptId: AttemptId
+    /** Counts the chunks of this attempt from 0; a hole is a gap. */
+    readonly index: number
+    readonly chunk: Json
+  }
+  | {
+    /** This observer was too slow; so many chunks were dropped. Records are never dropped. */
+    readonly _tag: "Gap"
+    readonly dropped: number
+  }
+  | {
+    readonly _tag: "Cursor"
+    readonly after: number
+  }
+
+export interface OperationDeniedData {
+  readonly _tag: "OperationDenied"
+  readonly operation: string
+}
+
+/** How it ended: `completed` with an output, `failed` with a failure, `aborted` on somebody's word. */
+export type Outcome = "completed" | "failed" | "aborted" | (string & {})
+
+/** One tenant: 1–128 characters out of `A-Z a-z 0-9 . _ : -`. It is the owner object's name. */
+export type OwnerId = string
+
+/** A page of owners by id; `next` is the `after` of the next page, absent at the end. */
+export interface OwnerPage {
+  readonly owners: ReadonlyArray<OwnerSummary>
+  readonly next?: OwnerId
+}
+
+/** An owner as the registry knows it. */
+export interface OwnerSummary {
+  readonly ownerId: OwnerId
+  readonly enteredAt: number
+  /** When the cron last heard from it; absent before its first look. */
+  readonly lookedAt?: number
+  /** Whether it owed anything at the last look, or else when it entered. Not its state now. */
+  readonly owed: boolean
+}
+
+/** Who paused a thread, why, and since when. */
+export interface Pause {
+  readonly author: string
+  readonly reason: string
+  readonly sinceAt: number
+}
+
+/** The state after the command; pausing a paused thread keeps the first words. */
+export interface PauseReply {
+  readonly paused: boolean
+  /** Exactly when `paused`. */
+  readonly pause?: Pause
+}
+
+/** The proof of acceptance: returned only once the submission is durable in its thread. */
+export interface Receipt {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  readonly submissionId: SubmissionId
+  /** Thread-local, from 1, without gaps. It alone defines the order. */
+  readonly sequence: number
+  readonly acceptedAt: number
+  /** Whether this key was accepted before; the rest is then the original receipt. */
+  readonly duplicate: boolean
+  /** The submission whose work this one does again; only where `resubmit` made it. */
+  readonly resubmissionOf?: SubmissionId
+}
+
+/** How many lanes will be visited. */
+export interface ReconcileReply {
+  readonly enrolled: number
+}
+
+/** One record of a thread: 32 hexadecimal digits, a hash of (submission, name, part). */
+export type RecordId = string
+
+export type RecordKind =
+  | "InputApplied"
+  | "StepCompleted"
+  | "StepFailed"
+  | "ToolPrepared"
+  | "ToolSettled"
+  | "ToolUnknown"
+  | "ToolResolved"
+  | "ApprovalRequested"
+  | "ApprovalDecided"
+  | "SignalReceived"
+  | "TimerSet"
+  | "TimerFired"
+  | "WaitWithdrawn"
+  | "ChildRequested"
+  | "ChildSettled"
+  | "MessageQueued"
+  | "InputsTaken"
+  | "StateRead"
+  | "StateChanged"
+  | "VersionChosen"
+  | "ValueDrawn"
+  | "Progress"
+  | "AttemptInterrupted"
+  | "AbortRequested"
+  | "Recovered"
+  | "Resubmitted"
+  | "ResultReached"
+  | "Settled"
+  | (string & {})
+
+/** What the classifier decided for one submission. */
+export type RecoveryDecision =
+  | "NoAction"
+  | "AwaitAttempt"
+  | "SettleWithHost"
+  | "AwaitHost"
+  | "AwaitChild"
+  | "SettleAborted"
+  | "AwaitCall"
+  | "Reconcile"
+  | "MarkUnknown"
+  | "AwaitResolution"
+  | "Resume"
+  | "AwaitApproval"
+  | "AwaitSignal"
+  | "AwaitTimer"
+  | "ResumeRun"
+  | "AwaitDue"
+  | "ApplyInput"
+  | (string & {})
+
+export interface RecoveryExplanation {
+  readonly submissionId: SubmissionId
+  readonly sequence: number
+  readonly agent: AgentId
+  readonly state: SubmissionState
+  readonly acceptedAt: number
+  readonly attempts: number
+  /** What the classifier decides now. */
+  readonly decision: RecoveryDecision
+  readonly disposition: Disposition
+  /** What it decides by, in words. */
+  readonly evidence: ReadonlyArray<string>
+  /** What would happen, in words. */
+  readonly wouldDo: string
+  /** What it waits for itself; its place behind others is no wait of its own. */
+  readonly waits: ReadonlyArray<ExplainedWait>
+  /** What holds its thread: a pause; added by the edge from the owner: fault, missing agent, stall. */
+  readonly heldBy: ReadonlyArray<ExplainedWait>
+}
+
+/** Tag and message come from fixed lists: nothing of the application is in them. */
+export interface RecoveryFailure {
+  readonly phase: "call" | "history" | "recovery" | (string & {})
+  readonly operation: string
+  readonly reason: "failure" | "defect" | "timeout" | (string & {})
+  readonly tag: string
+  readonly message: string
+}
+
+/** A durable note of the owner that a thread's recovery is blocked. */
+export interface RecoveryFault {
+  readonly schemaVersion: 1
+  readonly threadId: ThreadId
+  readonly firstFailedAt: number
+  readonly lastFailedAt: number
+  readonly retryAt: number
+  /** Saturates at 2³¹ − 1. */
+  readonly attempts: number
+  readonly failure: RecoveryFailure
+}
+
+/**
+ * `CompletedWithResult`: it happened, and this is what it gave: a result, or with `isFailure` a
+ * declared failure, as the tool's schema encodes it. `NeverHappened` and `SafeToRetry`: the call
+ * may be made again. `AbortSubmission`: the submission ends `aborted`; the record of the doubt
+ * stays.
+ */
+export type Resolution =
+  | {
+    readonly _tag: "CompletedWithResult"
+    readonly result: Json
+    readonly isFailure?: boolean | undefined
+  }
+  | {
+    readonly _tag: "NeverHappened"
+  }
+  | {
+    readonly _tag: "SafeToRetry"
+  }
+  | {
+    readonly _tag: "AbortSubmission"
+  }
+
+export interface ResolutionConflictData {
+  readonly _tag: "ResolutionConflict"
+  readonly first: string
+}
+
+/** Where the submission stands now: it goes on once no call of it is left undecided. */
+export interface ResolveUnknownReply {
+  readonly state: SubmissionState
+  /** Calls of it that still wait for a word. */
+  readonly undecided: number
+  /** Exactly when it has settled. */
+  readonly settlement?: Settlement
+}
+
+export interface RetryManyReply {
+  /** By thread id and sequence. The state is that of before the command. */
+  readonly results: ReadonlyArray<RetryManyResult>
+  /** Threads that did not tell what is open: nothing was done there. */
+  readonly unanswered: ReadonlyArray<{
+    readonly threadId: ThreadId
+    readonly error:
+      | InvalidInputData
+      | IdentityMismatchData
+      | OperationDeniedData
+      | StorageUnavailableData
+      | ThreadForgottenData
+      | UnavailableData
+      | InternalDefectData
+      | ThreadUnreadableData
+  }>
+  /** Goes on behind this page, which may be empty; absent at the end. */
+  readonly next?: BulkCursor
+}
+
+export interface RetryManyResult {
+  readonly threadId: ThreadId
+  readonly submissionId: SubmissionId
+  readonly sequence: number
+  readonly agent: AgentId
+  readonly state: SubmissionState
+  readonly acceptedAt: number
+  readonly effect:
+    | {
+      /** Of a dry run: what the command would do by the state it is in. */
+      readonly _tag: "Planned"
+      readonly would: "settle" | "interrupt" | "retry" | "nothing" | "refuse" | (string & {})
+    }
+    | {
+      readonly _tag: "Done"
+      readonly reply: RetryReply
+    }
+    | {
+      readonly _tag: "Refused"
+      readonly error:
+        | InvalidInputData
+        | IdentityMismatchData
+        | OperationDeniedData
+        | StorageUnavailableData
+        | ThreadForgottenData
+        | UnavailableData
+        | InternalDefectData
+        | SubmissionNotFoundData
+        | SettlementConflictData
+        | JoinedToHostData
+        | NotAwaitingData
+        | ThreadUnreadableData
+        | StorageFullData
+    }
+}
+
+/** Where the submission stands now, and what its next try still waits for. */
+export interface RetryReply {
+  readonly state: SubmissionState
+  /** When it will be tried; absent when something else than time is in its way (`explain` tells). */
+  readonly dueAt?: number
+}
+
+export type RunMaintenanceReply =
+  | {
+    readonly _tag: "Finished"
+    readonly pass: MaintenancePassReport
+  }
+  | {
+    /** No pass ended within the time; the alarm is armed. */
+    readonly _tag: "Pending"
+  }
+
+export interface Settlement {
+  readonly submissionId: SubmissionId
+  readonly sequence: number
+  readonly outcome: Outcome
+  /** JSON as the agent's output schema encoded it; only on `completed`. */
+  readonly output?: Json
+  /** Exactly on `failed`. */
+  readonly failure?: Failure
+  /** Exactly on `aborted`. */
+  readonly abort?: Abort
+  readonly settledAt: number
+  /** How many attempts were made, whatever their end. */
+  readonly attempts: number
+}
+
+export interface SettlementConflictData {
+  readonly _tag: "SettlementConflict"
+  readonly submissionId: SubmissionId
+  readonly outcome: "completed" | "failed" | "aborted" | (string & {})
+}
+
+export interface StorageFullData {
+  readonly _tag: "StorageFull"
+  readonly actualBytes: number
+  readonly maximumBytes: number
+}
+
+export interface StorageUnavailableData {
+  readonly _tag: "StorageUnavailable"
+  readonly operation: string
+}
+
+/** One accepted input. UUIDv7 text, made by the thread at admission. */
+export type SubmissionId = string
+
+export interface SubmissionNotFoundData {
+  readonly _tag: "SubmissionNotFound"
+  readonly submissionId: SubmissionId
+}
+
+/**
+ * `ready` waits for its turn · `running` has an attempt · `suspended` waits for something outside
+ * · `unknown` an ordinary call may have happened, an operator decides · `joined` was taken by
+ * another run and settles with it · `settled` is final.
+ */
+export type SubmissionState = "ready" | "running" | "suspended" | "unknown" | "joined" | "settled" | (string & {})
+
+/** Where one submission stands. `settlement` exactly when `state` is `settled`. */
+export interface SubmissionStatus {
+  readonly submissionId: SubmissionId
+  readonly state: SubmissionState
+  readonly sequence: number
+  readonly attempts: number
+  /** The submission whose work this one does again; only where `resubmit` made it. */
+  readonly resubmissionOf?: SubmissionId
+  readonly settlement?: Settlement
+}
+
+export interface SubmitManyReply {
+  /** One for each submission, in their order. */
+  readonly outcomes: ReadonlyArray<SubmitOutcome>
+}
+
+/**
+ * What `submit` would have answered. A refusal that is `Unavailable` and `retryable` may have been
+ * accepted all the same: submit it again with the same key.
+ */
+export type SubmitOutcome =
+  | {
+    readonly _tag: "Accepted"
+    readonly receipt: Receipt
+  }
+  | {
+    readonly _tag: "Refused"
+    readonly error:
+      | InvalidInputData
+      | IdentityMismatchData
+      | OperationDeniedData
+      | StorageUnavailableData
+      | ThreadForgottenData
+      | UnavailableData
+      | InternalDefectData
+      | AgentNotRegisteredData
+      | IdempotencyConflictData
+      | AdmissionLimitExceededData
+      | StorageFullData
+  }
+
+export interface ThreadForgottenData {
+  readonly _tag: "ThreadForgotten"
+  readonly threadId: ThreadId
+  readonly forgottenAt: number
+}
+
+/** One conversation, order or document of an owner: 1–128 characters out of `A-Z a-z 0-9 . _ : -`. */
+export type ThreadId = string
+
+/** A page of threads by id; `next` is the `after` of the next page, absent at the end. */
+export interface ThreadPage {
+  readonly threads: ReadonlyArray<ThreadSummary>
+  readonly next?: ThreadId
+}
+
+/** The application's typed value of a thread. Version 0 and no value until first written. */
+export interface ThreadState {
+  readonly version: number
+  readonly value?: Json
+}
+
+/** What `submit` takes, for one of the threads of an owner. */
+export interface ThreadSubmission {
+  readonly threadId: ThreadId
+  readonly agent: AgentId
+  /** JSON as the agent's input schema encodes it. */
+  readonly input: Json
+  /**
+   * One per intent, made before the first try; a retry with the same key gets the same receipt. Made
+   * here, once for each call, unless it is given.
+   */
+  readonly idempotencyKey?: IdempotencyKey | undefined
+  readonly delivery?: Delivery | undefined
+  readonly title?: string | undefined
+  /** Keeps the submission out of the queue until then; it holds nobody meanwhile. */
+  readonly notBefore?: number | undefined
+}
+
+/** A row of the list of threads. */
+export interface ThreadSummary {
+  readonly threadId: ThreadId
+  readonly title?: string
+  readonly nonterminal: number
+  readonly parked: number
+  readonly paused: boolean
+  readonly tailSequence: number
+  readonly head?: LaneHead
+}
+
+export interface ThreadUnreadableData {
+  readonly _tag: "ThreadUnreadable"
+  readonly threadId: ThreadId
+  /** What did not decode: a table or record name from a fixed list. */
+  readonly what: string
+}
+
+export interface UnauthenticatedData {
+  readonly _tag: "Unauthenticated"
+  readonly reason: string
+}
+
+export interface UnavailableData {
+  readonly _tag: "Unavailable"
+  readonly retryable: boolean
+  readonly overloaded: boolean
+  readonly reason: string
+}
+
+/** One check on one page. A detail names sequences and kinds, never what a payload holds. */
+export type VerifyCheck =
+  | {
+    readonly _tag: "Passed"
+    readonly check: VerifyCheckName
+  }
+  | {
+    readonly _tag: "Failed"
+    readonly check: VerifyCheckName
+    readonly detail: string
+    /** How many places of this page fail it; `detail` tells the first. */
+    readonly places: number
+  }
+  | {
+    readonly _tag: "Skipped"
+    readonly check: VerifyCheckName
+    readonly why: string
+  }
+
+/**
+ * `recordIdentity` the same fact stands once · `contiguity` sequences have no gap · `digestChain`
+ * every digest covers its record and the one before · `schemaRoundTrip` kinds and payloads decode,
+ * and mean the same written again · `oneSettlement` each submission has at most one, and exactly
+ * one once it is settled · `fifo` inputs were applied in order · `ledger` the ledger says what the
+ * journal says.
+ */
+export type VerifyCheckName =
+  | "recordIdentity"
+  | "contiguity"
+  | "digestChain"
+  | "schemaRoundTrip"
+  | "oneSettlement"
+  | "fifo"
+  | "ledger"
+  | (string & {})
+
+/** Every check once, in the order of `verifyChecks`. Go on with `after: next` until there is none. */
+export interface VerifyReply {
+  readonly checks: ReadonlyArray<VerifyCheck>
+  /** Records looked at. */
+  readonly records: number
+  readonly next?: number
+}
+
+/**
+ * What `watch` streams. `Opened` comes first, then every lane with a fault; from then on each lane
+ * as it changes, the newest state only. `Ended` comes last, when nothing changed for a while:
+ * watch again.
+ */
+export type WatchFrame =
+  | {
+    readonly _tag: "Opened"
+    readonly faultedLanes: number
+  }
+  | {
+    readonly _tag: "Lane"
+    readonly lane: LaneStatus
+  }
+  | {
+    /** This watcher was too slow; so many changed lanes were not told. */
+    readonly _tag: "Gap"
+    readonly dropped: number
+  }
+  | {
+    readonly _tag: "Ended"
+  }
+  | Unrecognized
+
+/** The kinds of work a lane can need from its owner. */
+export type WorkKind = "visit" | "recover" | "dispatch" | "binding" | "held" | "forget" | "outbox" | (string & {})
+
+export interface WorkOwedData {
+  readonly _tag: "WorkOwed"
+  readonly nonterminal: number
+  readonly outbox: number
+}
+
+/** What `submit` is given. */
+export interface SubmitPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  readonly agent: AgentId
+  /** JSON as the agent's input schema encodes it. */
+  readonly input: Json
+  /**
+   * One per intent, made before the first try; a retry with the same key gets the same receipt. Made
+   * here, once for each call, unless it is given.
+   */
+  readonly idempotencyKey?: IdempotencyKey | undefined
+  readonly delivery?: Delivery | undefined
+  readonly title?: string | undefined
+  /** Keeps the submission out of the queue until then; it holds nobody meanwhile. */
+  readonly notBefore?: number | undefined
+}
+
+/** What `submitMany` is given. */
+export interface SubmitManyPayload {
+  readonly ownerId: OwnerId
+  /**
+   * At most `submissionsPerCall` (256), with inputs of `submissionBytesPerCall` (4 MiB) together;
+   * those of one thread are accepted in this order. One key per intent: the same call again is safe.
+   */
+  readonly submissions: ReadonlyArray<ThreadSubmission>
+}
+
+/** What `resubmit` is given. */
+export interface ResubmitPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+  readonly submissionId: SubmissionId
+  /**
+   * One per intent, as for a submit: a retry with the same key gets the same receipt. Made here,
+   * once for each call, unless it is given.
+   */
+  readonly idempotencyKey?: IdempotencyKey | undefined
+  /** Instead of the old one's. JSON as the agent's input schema encodes it. */
+  readonly input?: Json | undefined
+}
+
+/** What `abort` is given. */
+export interface AbortPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+  readonly submissionId: SubmissionId
+}
+
+/** What `resolveUnknown` is given. */
+export interface ResolveUnknownPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+  readonly submissionId: SubmissionId
+  /** Of the `ToolUnknown` record: told by `explain`, `obligations` and the record itself. */
+  readonly recordId: RecordId
+  readonly resolution: Resolution
+}
+
+/** What `retry` is given. */
+export interface RetryPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+  readonly submissionId: SubmissionId
+}
+
+/** What `retryMany` is given. */
+export interface RetryManyPayload {
+  readonly ownerId: OwnerId
+  readonly filter: BulkFilter
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+  /** Tells what is meant, and what would be done. Writes nothing. */
+  readonly dryRun: boolean
+  /** The `next` of the page before. */
+  readonly after?: BulkCursor | undefined
+  /** Submissions of one page, at most `bulkSubmissions` (128). */
+  readonly limit?: number | undefined
+}
+
+/** What `abortMany` is given. */
+export interface AbortManyPayload {
+  readonly ownerId: OwnerId
+  readonly filter: BulkFilter
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+  /** Tells what is meant, and what would be done. Writes nothing. */
+  readonly dryRun: boolean
+  /** The `next` of the page before. */
+  readonly after?: BulkCursor | undefined
+  /** Submissions of one page, at most `bulkSubmissions` (128). */
+  readonly limit?: number | undefined
+}
+
+/** What `pauseThread` is given. */
+export interface PauseThreadPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+}
+
+/** What `resumeThread` is given. */
+export interface ResumeThreadPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+}
+
+/** What `forgetThread` is given. */
+export interface ForgetThreadPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+  /** Aborts what is owed first. Without it a thread that owes anything refuses with `WorkOwed`. */
+  readonly abort?: boolean | undefined
+}
+
+/** What `explain` is given. */
+export interface ExplainPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** This one only; all open ones without it. */
+  readonly submissionId?: SubmissionId | undefined
+}
+
+/** What `verify` is given. */
+export interface VerifyPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** The last sequence of the page before; 0 or absent starts. */
+  readonly after?: number | undefined
+  /** Records of this page, at most `historyRecords`. */
+  readonly limit?: number | undefined
+}
+
+/** What `obligations` is given. */
+export interface ObligationsPayload {
+  readonly ownerId: OwnerId
+  /** From this age on, work that is merely ready or running is told, too. Default 15 min. */
+  readonly agedAfterMillis?: number | undefined
+  readonly after?: ThreadId | undefined
+  /** Obligations after which a page ends, at most `pageThreads`; those of one thread stay together. */
+  readonly limit?: number | undefined
+}
+
+/** What `awaitSettlement` is given. */
+export interface AwaitSettlementPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  readonly submissionId: SubmissionId
+  /** How long to wait, at most five minutes, which is the default. */
+  readonly timeoutMillis?: number | undefined
+}
+
+/** What `status` is given. */
+export interface StatusPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  readonly submissionId: SubmissionId
+}
+
+/** What `history` is given. */
+export interface HistoryPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** Pages forwards from this sequence; without it and `before` from the beginning. */
+  readonly after?: number | undefined
+  /** Pages backwards from this sequence. */
+  readonly before?: number | undefined
+  /** Records of this page, at most `historyRecords`. */
+  readonly limit?: number | undefined
+}
+
+/** What `observe` is given. */
+export interface ObservePayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** The last sequence that was seen; absent starts at the beginning. */
+  readonly after?: number | undefined
+}
+
+/** What `readState` is given. */
+export interface ReadStatePayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+}
+
+/** What `wake` is given. */
+export interface WakePayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+}
+
+/** What `reconcile` is given. */
+export interface ReconcilePayload {
+  readonly ownerId: OwnerId
+  readonly threadIds: ReadonlyArray<ThreadId>
+}
+
+/** What `recoveryStatus` is given. */
+export interface RecoveryStatusPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+}
+
+/** What `maintenanceStatus` is given. */
+export interface MaintenanceStatusPayload {
+  readonly ownerId: OwnerId
+}
+
+/** What `runMaintenance` is given. */
+export interface RunMaintenancePayload {
+  readonly ownerId: OwnerId
+  /** How long to wait for the pass. */
+  readonly timeoutMillis?: number | undefined
+}
+
+/** What `listThreads` is given. */
+export interface ListThreadsPayload {
+  readonly ownerId: OwnerId
+  readonly after?: ThreadId | undefined
+  readonly limit?: number | undefined
+}
+
+/** What `listOwners` is given. */
+export interface ListOwnersPayload {
+  readonly after?: OwnerId | undefined
+  readonly limit?: number | undefined
+}
+
+/** What `watch` is given. */
+export interface WatchPayload {
+  readonly ownerId: OwnerId
+}

@@ -1,0 +1,94 @@
+/**
+ * The operations of a contract, from what is generated about each, over one wire target.
+ *
+ * - O1 Every operation is safe to repeat: what got lost is tried again, a bounded number of times, with
+ *   the same payload and so with the same keys.
+ * - O2 A payload that JSON cannot say is `InvalidInput`, like one that the deployment refuses, and
+ *   nothing is sent.
+ */
+import type { WireTarget } from "../../contracts/transport/Wire.ts"
+import { callOnce } from "./Call.ts"
+import { type ErrorOf, HeddleError } from "./HeddleError.ts"
+import { NotJson, payloadOf } from "./Payload.ts"
+import { type Repetition, repeating } from "./Repeat.ts"
+import { failedStream, type HeddleStream, plainStream, resumingStream } from "./Stream.ts"
+
+/** What can be said with every call. */
+export interface CallOptions {
+  /**
+   * Ends the call: it rejects with the signal's reason. A read or a stream is given up on the other side,
+   * too; a mutation that has begun there goes on, and may have happened.
+   */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What is generated about one operation. */
+export interface OperationShape {
+  /** `unary` answers once · `stream` with values · `records` with values that have sequences. */
+  readonly kind: "unary" | "stream" | "records"
+  /** Where in its payload the keys of its intents are. */
+  readonly keys: ReadonlyArray<ReadonlyArray<string>>
+}
+
+/** One operation, without its types. */
+export type Operation = (
+  payload: unknown,
+  options?: CallOptions,
+) => Promise<unknown> | HeddleStream<unknown>
+
+/** Of a call that got lost. */
+const unaryRepetition: Repetition = { times: 4, curve: { baseMillis: 50, maxMillis: 2_000 } }
+
+/** Of a stream, between two new records. */
+const recordsRepetition: Repetition = { times: 10, curve: { baseMillis: 100, maxMillis: 5_000 } }
+
+export interface OperationsOptions {
+  readonly target: WireTarget
+  readonly errorOf: ErrorOf
+  /** Of unary calls that got lost; four times by default. */
+  readonly repetition?: Repetition
+}
+
+const payloadOrError = (
+  given: unknown,
+  { keys }: OperationShape,
+  errorOf: ErrorOf,
+): { readonly payload: unknown } | HeddleError => {
+  try {
+    return { payload: payloadOf(given, keys) } // O1
+  } catch (error) {
+    const { path, reason } = error instanceof NotJson ? error : new NotJson("", "It cannot be read")
+    return errorOf({ _tag: "InvalidInput", path, reason }) // O2
+  }
+}
+
+const operation =
+  (
+    tag: string,
+    shape: OperationShape,
+    { target, errorOf, repetition = unaryRepetition }: OperationsOptions,
+  ): Operation =>
+  (given, { signal } = {}) => {
+    const sent = payloadOrError(given, shape, errorOf)
+    if (sent instanceof HeddleError) {
+      return shape.kind === "unary" ? Promise.reject(sent) : failedStream(sent)
+    }
+    const { payload } = sent
+    if (shape.kind === "unary") {
+      const once = () => callOnce({ target, errorOf, tag, payload, signal })
+      return repeating(once, repetition, signal) // O1
+    }
+    const calling = (own: AbortSignal) => ({ target, errorOf, tag, payload, signal: own })
+    return shape.kind === "records"
+      ? resumingStream({ calling, repetition: recordsRepetition, signal })
+      : plainStream({ calling, repetition: unaryRepetition, signal })
+  }
+
+/** All operations by their names. */
+export const makeOperations = (
+  shapes: Readonly<Record<string, OperationShape>>,
+  options: OperationsOptions,
+): Readonly<Record<string, Operation>> =>
+  Object.fromEntries(
+    Object.entries(shapes).map(([tag, shape]) => [tag, operation(tag, shape, options)]),
+  )
