@@ -81,7 +81,8 @@ const total =
 
 type Codec = Schema.Codec<unknown, unknown, never, never>
 
-const errorSchemaOf = (rpc: Rpc.AnyWithProps): Schema.Top => {
+/** All that a call can fail with: what it declares, what its middlewares do, and the transport. */
+export const errorSchemaOf = (rpc: Rpc.AnyWithProps): Schema.Top => {
   const members = new Set<Schema.Top>([rpc.errorSchema])
   const { successSchema } = rpc
   if (RpcSchema.isStreamSchema(successSchema)) members.add(successSchema.error)
