@@ -205,7 +205,7 @@ export const makeQueue = ({ pace, random, startsAt, trace: makeTrace }: QueueOpt
   const runTask = (): void => {
     const index = ready.length === 1 ? 0 : random.below(ready.length)
     const runner = ready[index] as Runner
-    if (now + runner.skewMillis - runner.clock > staleMillis) runner.clock = now + runner.skewMillis // Q3
+    runner.clock = Math.max(runner.clock, now + runner.skewMillis - staleMillis) // Q3
     const oneMacrotask = runner.tasks.length === 0
     for (;;) {
       const run = oneMacrotask ? runner.macrotasks.shift() : taken(runner.tasks) // Q2
