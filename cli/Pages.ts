@@ -1,0 +1,77 @@
+/** Lists that come by pages: one page, or with `--all` every page to the end. */
+import { Effect, type Option } from "effect"
+import { Flag } from "effect/cli"
+import { count, given, isThreadId } from "./Parameters.ts"
+import type { Session } from "./Session.ts"
+import { listTable, type Cell } from "./Table.ts"
+
+export const pageFlags = {
+  limit: count("limit", "Rows of a page").pipe(Flag.withAlias("n"), Flag.optional),
+  after: Flag.String("after").pipe(
+    Flag.filter(isThreadId, (text) => `${JSON.stringify(text)} is no id`),
+    Flag.withDescription("Go on after this id"),
+    Flag.optional,
+  ),
+  all: Flag.Boolean("all").pipe(
+    Flag.withDescription("Every page to the end"),
+    Flag.withDefault(false),
+  ),
+}
+
+export interface PageFlags {
+  readonly limit: Option.Option<number>
+  readonly after: Option.Option<string>
+  readonly all: boolean
+}
+
+interface Page<Row> {
+  readonly rows: ReadonlyArray<Row>
+  readonly next: string | undefined
+}
+
+/** Fields of a page's request. */
+export interface PageRequest {
+  readonly limit?: number
+  readonly after?: string
+}
+
+export interface PagedList<Row, E> {
+  /** The name of the rows in the document for machines. */
+  readonly name: string
+  readonly page: (request: PageRequest) => Effect.Effect<Page<Row>, E>
+  readonly headings: ReadonlyArray<string>
+  readonly cells: (row: Row) => ReadonlyArray<Cell>
+  /** What is said when there is nothing. */
+  readonly empty: string
+}
+
+/** Shows a list as the flags say. */
+export const showPages = Effect.fnUntraced(function* <Row, E>(
+  session: Session,
+  flags: PageFlags,
+  list: PagedList<Row, E>,
+) {
+  const rows: Array<Row> = []
+  let request: PageRequest = { ...given("limit", flags.limit), ...given("after", flags.after) }
+  let next: string | undefined
+  do {
+    const page: Page<Row> = yield* list.page(request)
+    rows.push(...page.rows)
+    next = page.next
+    if (next !== undefined) request = { ...request, after: next }
+    if (flags.all) yield* session.output.progress(`${rows.length} rows`)
+  } while (flags.all && next !== undefined)
+  const document = { [list.name]: rows, ...(next === undefined ? {} : { next }) }
+  if (session.json || rows.length > 0) {
+    yield* session.show(document, () => listTable(list.headings, rows.map(list.cells)))
+  }
+  if (session.json) return
+  if (rows.length === 0 && next === undefined) yield* session.output.note(list.empty)
+  if (next !== undefined) yield* session.output.note(`There are more: --after ${next}, or --all.`)
+})
+
+/** A page of rows as the contract has it. */
+export const pageOf = <Row>(rows: ReadonlyArray<Row>, next: string | undefined): Page<Row> => ({
+  rows,
+  next,
+})

@@ -1,0 +1,58 @@
+/** Receipts at a terminal: what a submission was given, and what its key is for. */
+import { Effect, Option } from "effect"
+import type { Receipt } from "../contracts/Submission.ts"
+import type { Session } from "./Session.ts"
+import { endAs, settlementText } from "./Settled.ts"
+import { fields } from "./Table.ts"
+import { isoOf } from "./Times.ts"
+import { waitFor } from "./Waiting.ts"
+
+const receiptText = (receipt: Receipt, key: string): string =>
+  fields({
+    submission: receipt.submissionId,
+    thread: receipt.threadId,
+    sequence: receipt.sequence,
+    accepted: isoOf(receipt.acceptedAt),
+    duplicate: receipt.duplicate,
+    "resubmission of": receipt.resubmissionOf,
+    key,
+  })
+
+/** A call that ends without an answer may have been accepted: its key tells, and nothing else does. */
+export const tellingKey = <A, E extends { readonly _tag: string }, R>(
+  session: Session,
+  key: string,
+  effect: Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> => {
+  const note = session.output.note(
+    `It may have been accepted. Repeat it with --key ${key}: then it is accepted once.`,
+  )
+  return effect.pipe(
+    Effect.tapError((error) =>
+      error._tag === "Unavailable" && "retryable" in error && error.retryable === true
+        ? note
+        : Effect.void,
+    ),
+    Effect.onInterrupt(() => note),
+  )
+}
+
+/** Shows a receipt; waits, if that is asked for. */
+export const afterReceipt = Effect.fnUntraced(function* (
+  session: Session,
+  receipt: Receipt,
+  options: {
+    readonly key: string
+    readonly wait: boolean
+    readonly timeout: Option.Option<number>
+  },
+) {
+  const { key, timeout, wait } = options
+  if (!wait) return yield* session.show(receipt, () => receiptText(receipt, key))
+  if (!session.json) yield* session.output.print(receiptText(receipt, key))
+  const settlement = yield* waitFor(session, receipt, Option.getOrUndefined(timeout)).pipe(
+    Effect.tapError(() => (session.json ? session.show({ receipt }, () => "") : Effect.void)),
+  )
+  yield* session.show({ receipt, settlement }, () => `\n${settlementText(settlement)}`)
+  yield* endAs(settlement)
+})

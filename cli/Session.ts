@@ -1,0 +1,190 @@
+/**
+ * What a command works with: the client of the deployment that the settings name, and the ways to say
+ * what came of it.
+ *
+ * - N1 Nothing is sent before all settings are known to be usable.
+ * - N2 Whatever a call fails with ends as a `Stopped`, in words that say what to do.
+ */
+import { userInfo } from "node:os"
+import { Effect, Layer, Option } from "effect"
+import { HeddleClient } from "../client/HeddleClient.ts"
+import { OwnerId } from "../contracts/Identifiers.ts"
+import { ExitCode } from "./ExitCode.ts"
+import { guardedFetch } from "./GuardedFetch.ts"
+import { Output } from "./Output.ts"
+import { jsonDocument, jsonLine } from "./Plain.ts"
+import { type CallError, stoppedBy } from "./Remedies.ts"
+import { root } from "./Root.ts"
+import { givenByEnvironment, type Settings, settingsOf } from "./Settings.ts"
+import { findSettings } from "./SettingsFile.ts"
+import { Stopped } from "./Stopped.ts"
+import { claimsOf, tokenOf } from "./Token.ts"
+
+export interface Session {
+  readonly client: HeddleClient["Service"]
+  readonly url: string
+  /** The owner, or how to name one. */
+  readonly ownerId: Effect.Effect<OwnerId, Stopped>
+  /** Who the token says calls. */
+  readonly principal: string | undefined
+  /** Who says so, where a command asks for a name. */
+  readonly author: string
+  readonly json: boolean
+  readonly output: Output["Service"]
+  /** One result: a document for machines, or the text for people. */
+  readonly show: (value: unknown, text: () => string) => Effect.Effect<void>
+  /** One of a stream of results. */
+  readonly showLine: (value: unknown, text: () => string) => Effect.Effect<void>
+}
+
+const usage = (what: string, next: string): Stopped =>
+  new Stopped({ exitCode: ExitCode.usage, what, next })
+
+const isStopped = (error: unknown): error is Stopped => error instanceof Stopped
+
+/** Runs what throws a `Stopped`. */
+export const attempt = <A>(run: () => A): Effect.Effect<A, Stopped> =>
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(run())
+    } catch (error) {
+      return isStopped(error) ? Effect.fail(error) : Effect.die(error)
+    }
+  })
+
+const readSettings = Effect.fnUntraced(function* () {
+  const flags = yield* root
+  const { env } = process
+  const given = (option: Option.Option<string>, name: string) => {
+    const value = Option.getOrUndefined(option)
+    return value === undefined || value === "" ? {} : { [name]: value }
+  }
+  return yield* attempt(() =>
+    settingsOf({
+      flags: {
+        ...given(flags.url, "url"),
+        ...given(flags.owner, "owner"),
+        ...given(flags.token, "token"),
+        ...given(flags.tokenFile, "tokenFile"),
+        ...given(flags.tokenCommand, "tokenCommand"),
+      },
+      profileFlag: Option.getOrUndefined(flags.profile),
+      environment: givenByEnvironment(env),
+      profileVariable: env["HEDDLE_PROFILE"] || undefined,
+      file: findSettings(
+        process.cwd(),
+        Option.getOrUndefined(flags.config) ?? (env["HEDDLE_CONFIG"] || undefined),
+      ),
+    }),
+  )
+})
+
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+const checkUrl = (settings: Settings): URL => {
+  if (settings.url === undefined) {
+    throw usage(
+      "Where is the deployment?",
+      "Say it with --url, HEDDLE_URL or url in heddle.toml. npm run dev serves one at http://127.0.0.1:8787.",
+    )
+  }
+  const url = URL.canParse(settings.url) ? new URL(settings.url) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw usage(
+      `${JSON.stringify(settings.url)} is no address`,
+      "Write one such as https://heddle.example.com.",
+    )
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw usage(
+      "The address holds a name or a password",
+      "Leave them out; a deployment takes a token.",
+    )
+  }
+  return url
+}
+
+const checkOwner = (settings: Settings): Effect.Effect<OwnerId, Stopped> =>
+  attempt(() => {
+    const { owner } = settings
+    if (owner === undefined) {
+      throw usage("Whose threads?", "Say it with --owner, HEDDLE_OWNER or owner in heddle.toml.")
+    }
+    if (!/^[A-Za-z0-9._:-]{1,128}$/.test(owner)) {
+      throw usage(
+        `${JSON.stringify(owner)} is no owner`,
+        "An owner is 1 to 128 characters out of A-Z a-z 0-9 . _ : -",
+      )
+    }
+    return OwnerId.make(owner)
+  })
+
+const noToken = new Stopped({
+  exitCode: ExitCode.denied,
+  what: "There is no token",
+  next: "Give one with --token, --token-file, --token-command, HEDDLE_TOKEN or heddle.toml. Locally: npm run --silent token -- --principal NAME --owners PATTERN.",
+})
+
+const machineUser = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    return "unknown"
+  }
+}
+
+/** The client, and what its token function failed with last. */
+const connect = Effect.fnUntraced(function* (settings: Settings, url: URL, answerMillis: number) {
+  if (settings.token === undefined) return yield* noToken
+  const token = tokenOf(settings.token)
+  let problem: Stopped | undefined
+  const first = yield* Effect.tryPromise({ try: token, catch: (error) => error as Stopped }) // N1
+  const layer = HeddleClient.layerHttp({
+    url: url.href,
+    fetch: guardedFetch({ answerMillis }),
+    token: () =>
+      token().catch((error: unknown) => {
+        if (isStopped(error)) problem = error
+        throw error
+      }),
+  })
+  const context = yield* Layer.build(layer)
+  const client = yield* Effect.provideContext(HeddleClient, context)
+  return { client, principal: claimsOf(first).principal, problem: () => problem }
+})
+
+/**
+ * Runs a command's body with its session; the thread, if it is about one, is for the words of errors.
+ */
+export const withSession = Effect.fnUntraced(function* <R>(
+  body: (session: Session) => Effect.Effect<void, CallError | Stopped, R>,
+  threadId?: string,
+) {
+  const flags = yield* root
+  const output = yield* Output
+  const settings = yield* readSettings()
+  const url = yield* attempt(() => checkUrl(settings)) // N1
+  const { client, principal, problem } = yield* connect(settings, url, flags.connectTimeout)
+  if (url.protocol === "http:" && !loopback.test(url.hostname)) {
+    yield* output.note(`Warning: the token goes to ${url.host} unencrypted. Use https.`)
+  }
+  const { json } = flags
+  yield* body({
+    client,
+    url: url.origin,
+    ownerId: checkOwner(settings),
+    principal,
+    author: settings.author ?? machineUser(),
+    json,
+    output,
+    show: (value, text) => output.print(json ? jsonDocument(value) : text()),
+    showLine: (value, text) => output.print(json ? jsonLine(value) : text()),
+  }).pipe(
+    Effect.mapError((error) =>
+      isStopped(error)
+        ? error
+        : (problem() ?? stoppedBy(error, { url: url.origin, ownerId: settings.owner, threadId })),
+    ), // N2
+    Effect.ensuring(output.progressEnds),
+  )
+}, Effect.scoped)

@@ -1,0 +1,170 @@
+/**
+ * What is known of a batch, in a file: so that one that was broken off, however, goes on without
+ * submitting a line twice.
+ *
+ * - C1 The keys of all lines follow from one seed, which is on disk before the first line is sent. What was
+ *   sent and not noted is sent again with its key, and gets the receipt of the first time.
+ * - C2 The first line appears as a whole or not at all, and one time only: two commands that begin at once
+ *   have one seed.
+ * - C3 A note that was cut off by a crash says nothing; all others count.
+ * - C4 A checkpoint is of one batch, for one owner, as one principal at one deployment: with another of
+ *   these, the same keys would mean other submissions.
+ */
+import { randomUUID } from "node:crypto"
+import {
+  appendFileSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs"
+import { IdempotencyKey } from "../../contracts/Identifiers.ts"
+import type { Receipt } from "../../contracts/Submission.ts"
+import { usage } from "../Input.ts"
+
+/** What a checkpoint is of. */
+export interface CheckpointOf {
+  readonly digest: string
+  readonly lines: number
+  readonly ownerId: string
+  readonly url: string
+  readonly principal: string | undefined
+}
+
+interface Header extends CheckpointOf {
+  readonly heddle: "checkpoint"
+  readonly version: 1
+  readonly seed: string
+}
+
+export interface Checkpoint {
+  /** The key of a line that brings none. */
+  readonly keyOf: (line: number) => IdempotencyKey
+  /** Receipts of lines that were accepted before, by line. */
+  readonly accepted: ReadonlyMap<number, Receipt>
+  readonly note: (line: number, receipt: Receipt) => void
+  readonly close: () => void
+}
+
+const keyOf =
+  (seed: string) =>
+  (line: number): IdempotencyKey =>
+    IdempotencyKey.make(`${seed}:${line}`) // C1
+
+/** For a batch that is not to be gone on with. */
+export const noCheckpoint = (): Checkpoint => ({
+  keyOf: keyOf(randomUUID()),
+  accepted: new Map(),
+  note: () => undefined,
+  close: () => undefined,
+})
+
+const isEmpty = (path: string): boolean => {
+  try {
+    return statSync(path).size === 0
+  } catch {
+    return false
+  }
+}
+
+/** Makes the file with its first line, unless it is there. */
+const create = (path: string, header: Header): void => {
+  const fresh = `${path}.${randomUUID()}`
+  const file = openSync(fresh, "wx", 0o600)
+  try {
+    writeSync(file, `${JSON.stringify(header)}\n`)
+    fsyncSync(file) // C1
+  } finally {
+    closeSync(file)
+  }
+  // One that mktemp has made is as good as none.
+  if (isEmpty(path)) return renameSync(fresh, path)
+  try {
+    linkSync(fresh, path) // C2
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+  } finally {
+    unlinkSync(fresh)
+  }
+}
+
+const parseLine = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined // C3
+  }
+}
+
+const isHeader = (value: unknown): value is Header => {
+  const { heddle, seed, version } = (value ?? {}) as Partial<Header>
+  return heddle === "checkpoint" && version === 1 && typeof seed === "string" && seed !== ""
+}
+
+const compare = (path: string, header: Header, wanted: CheckpointOf): void => {
+  const other =
+    "Use another --checkpoint for it. Lines that were accepted would be submitted again with that one."
+  if (header.digest !== wanted.digest || header.lines !== wanted.lines) {
+    throw usage(
+      `The batch is not the one that ${path} is of: its lines, or the thread, agent or owner named with it, have changed`,
+      `Put it back as it was; or: ${other}`,
+    ) // C4
+  }
+  if (header.ownerId !== wanted.ownerId || header.url !== wanted.url) {
+    throw usage(`${path} is of a batch for ${header.ownerId} at ${header.url}`, other) // C4
+  }
+  if (header.principal !== wanted.principal) {
+    throw usage(
+      `${path} is of a batch that ${header.principal ?? "another"} submits; keys are each principal's own`,
+      `Use a token of that principal; or: ${other}`,
+    ) // C4
+  }
+}
+
+interface Note {
+  readonly line: number
+  readonly receipt: Receipt
+}
+
+const isNote = (value: unknown): value is Note => {
+  const { line, receipt } = (value ?? {}) as Partial<Note>
+  return typeof line === "number" && typeof receipt?.submissionId === "string"
+}
+
+/** Opens the checkpoint of a batch, and makes it on first use. Throws a `Stopped`. */
+export const openCheckpoint = (path: string, of: CheckpointOf): Checkpoint => {
+  let texts: ReadonlyArray<string>
+  let whole: boolean
+  let file: number
+  try {
+    create(path, { heddle: "checkpoint", version: 1, seed: randomUUID(), ...of })
+    const text = readFileSync(path, "utf8")
+    texts = text.split("\n")
+    whole = text.endsWith("\n")
+    file = openSync(path, "a")
+  } catch (error) {
+    throw usage(`${path} cannot be used (${(error as NodeJS.ErrnoException).code ?? "?"})`)
+  }
+  const header = parseLine(texts[0] ?? "")
+  if (!isHeader(header)) {
+    throw usage(
+      `${path} is no checkpoint`,
+      "Name a file that is not there yet, or one that a batch has made.",
+    )
+  }
+  compare(path, header, of)
+  const notes = texts.slice(1).map(parseLine).filter(isNote)
+  // What follows a note that was cut off begins on a line of its own.
+  if (!whole) appendFileSync(file, "\n") // C3
+  return {
+    keyOf: keyOf(header.seed),
+    accepted: new Map(notes.map(({ line, receipt }) => [line, receipt])),
+    note: (line, receipt) => appendFileSync(file, `${JSON.stringify({ line, receipt })}\n`),
+    close: () => closeSync(file),
+  }
+}

@@ -1,0 +1,84 @@
+/** `heddle reconcile`: rebuilds an owner from its threads' ids. */
+import { readFileSync } from "node:fs"
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { ThreadId } from "../../contracts/Identifiers.ts"
+import { usage } from "../Input.ts"
+import { isThreadId } from "../Parameters.ts"
+import { attempt, withSession } from "../Session.ts"
+
+/** Threads of one call. */
+const threadsMax = 1_000
+
+/** Ids by lines; `OWNER/THREAD`, as the platform lists objects, is taken too. */
+const idsOfFile = (path: string, ownerId: string): ReadonlyArray<string> => {
+  let text: string
+  try {
+    text = readFileSync(path === "-" ? 0 : path, "utf8")
+  } catch {
+    throw usage(`${path} cannot be read`, "Check --file.")
+  }
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .map((line) => (line.startsWith(`${ownerId}/`) ? line.slice(ownerId.length + 1) : line))
+}
+
+const checked = (ids: ReadonlyArray<string>): ReadonlyArray<ThreadId> => {
+  if (ids.length === 0) throw usage("Name threads, or a file of their ids with --file")
+  return [...new Set(ids)].map((id) => {
+    if (!isThreadId(id)) throw usage(`${JSON.stringify(id)} is no thread id`)
+    return ThreadId.make(id)
+  })
+}
+
+export const reconcile = Command.make(
+  "reconcile",
+  {
+    threads: Argument.String("thread").pipe(
+      Argument.withDescription("Threads of the owner"),
+      Argument.variadic(),
+    ),
+    file: Flag.Path("file", { pathType: "file" }).pipe(
+      Flag.withAlias("f"),
+      Flag.withDescription("A file of thread ids, one a line; - is standard input"),
+      Flag.optional,
+    ),
+  },
+  ({ file, threads }) =>
+    withSession(
+      Effect.fnUntraced(function* (session) {
+        const ownerId = yield* session.ownerId
+        const ids = yield* attempt(() =>
+          checked([
+            ...threads,
+            ...Option.match(file, { onNone: () => [], onSome: (path) => idsOfFile(path, ownerId) }),
+          ]),
+        )
+        let enrolled = 0
+        for (let at = 0; at < ids.length; at += threadsMax) {
+          yield* session.output.progress(`Reconciling: ${at} of ${ids.length}`)
+          const reply = yield* session.client.rpc.reconcile({
+            ownerId,
+            threadIds: ids.slice(at, at + threadsMax),
+          })
+          enrolled += reply.enrolled
+        }
+        yield* session.show({ enrolled }, () => `${enrolled} threads will be visited.`)
+      }),
+    ),
+).pipe(
+  Command.withDescription(
+    "Have an owner that was lost or restored forget what it believes of these threads, and visit them. " +
+      "Any number: they are told to it in calls of a thousand.",
+  ),
+  Command.withShortDescription("Rebuild an owner from its threads' ids"),
+  Command.withExamples([
+    { command: "heddle reconcile order-12 order-13" },
+    {
+      command: "heddle reconcile --file threads.txt",
+      description: "One id a line, or OWNER/THREAD",
+    },
+  ]),
+)
