@@ -5,6 +5,8 @@ import { asks, atOnce, atPoint, call, does, ofRequest, step, submits, t0, world 
 export const callControls: ReadonlyArray<Control> = [
   {
     name: "repair on stale evidence",
+    // A stale answer alone is refused by the name of its record, which an abort has taken: it is the run's own repair
+    // that goes by what was seen before the reconciler was asked.
     invariant: "I4",
     edits: [
       {
@@ -72,6 +74,7 @@ export const callControls: ReadonlyArray<Control> = [
   },
   {
     name: "settle with an open ordinary call",
+    // Judged by what left, and is not known to have come to anything.
     invariant: "I6",
     edits: [
       {
@@ -94,6 +97,7 @@ export const callControls: ReadonlyArray<Control> = [
   },
   {
     name: "suspend beside a running sibling",
+    // The call's deadline would still keep it from leaving twice: that its attempt is ended under it is judged.
     invariant: "I6",
     edits: [
       {

@@ -101,6 +101,7 @@ export const laneControls: ReadonlyArray<Control> = [
   },
   {
     name: "in-flight set written after the calls",
+    // Then it is the close of the pass that writes it.
     invariant: "I18",
     edits: [
       {

@@ -92,6 +92,7 @@ export const runControls: ReadonlyArray<Control> = [
   },
   {
     name: "epoch not bumped at settlement",
+    // Nothing comes of it in this product: states and ended attempts refuse the same writes. The row itself is judged.
     invariant: "I4",
     edits: [
       {
