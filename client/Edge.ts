@@ -124,9 +124,13 @@ const handlers = (options: VerifiedOptions) =>
       const { owner, registry, thread } = clients
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),
+        submitMany: (payload) => owner.submitMany(payload),
+        resubmit: (payload) => owner.resubmit(payload),
         abort: (payload) => owner.abort(payload),
+        abortMany: (payload) => owner.abortMany(payload),
         resolveUnknown: (payload) => owner.resolveUnknown(payload),
         retry: (payload) => owner.retry(payload),
+        retryMany: (payload) => owner.retryMany(payload),
         pauseThread: (payload) => owner.pauseThread(payload),
         resumeThread: (payload) => owner.resumeThread(payload),
         forgetThread: (payload) => owner.forgetThread(payload),

@@ -13,6 +13,7 @@ import {
   grantsAllow,
 } from "../contracts/Authorization.ts"
 import { OperationDenied, Unauthenticated } from "../contracts/Errors.ts"
+import { namedThreads } from "../contracts/NamedThreads.ts"
 import type { Verified } from "./Identity.ts"
 
 const textField = (payload: unknown, name: string): string | undefined => {
@@ -24,12 +25,19 @@ const textField = (payload: unknown, name: string): string | undefined => {
 /** Operations that are about every owner, and need a grant for all of them. */
 const ofAllOwners: ReadonlySet<string> = new Set(["listOwners"])
 
-const isDenied = (grants: Grants, operation: string, payload: unknown): boolean =>
-  !grantsAllow(grants, {
-    operation,
-    ownerId: ofAllOwners.has(operation) ? undefined : (textField(payload, "ownerId") ?? ""),
-    threadId: textField(payload, "threadId"),
-  })
+/** The threads it is about; one that is undefined stands for all of them. */
+const threadsOf = (operation: string, payload: unknown): ReadonlyArray<string | undefined> => {
+  const named = namedThreads(operation, payload)
+  if (named === undefined) return [textField(payload, "threadId")]
+  return named.length === 0 ? [undefined] : named
+}
+
+const isDenied = (grants: Grants, operation: string, payload: unknown): boolean => {
+  const ownerId = ofAllOwners.has(operation) ? undefined : (textField(payload, "ownerId") ?? "")
+  return threadsOf(operation, payload).some(
+    (threadId) => !grantsAllow(grants, { operation, ownerId, threadId }),
+  )
+}
 
 /**
  * Whether a payload that nobody has decoded yet asks for what the grants do not name. One that names

@@ -13,10 +13,10 @@ import type { Limits } from "../contracts/Limits.ts"
 const valuesMax = 2 * 1024 * 1024
 
 /**
- * A payload is at most two objects around what has the limit for itself: an input, or the result of a
- * resolution. The object that stores it looks exactly.
+ * A payload is at most three containers around what has the limit for itself: an input (one of several in
+ * `submitMany`), or the result of a resolution. The object that stores it looks exactly.
  */
-const envelopeNesting = 2
+const envelopeNesting = 3
 
 const fault = (reason: string): InvalidInput => new InvalidInput({ path: "", reason })
 

@@ -6,7 +6,8 @@
  * - Z2 A role speaks for one owner (and thread) only: its own; the headers are set by our code from
  *   what the caller is, never from a payload.
  * - Z3 An edge refuses what the grants do not name before it calls an object.
- * - Z4 The application's policy is asked once per public call, before its handler reads or writes.
+ * - Z4 The application's policy is asked once per public call, before its handler reads or writes; of a call that
+ *   names several threads once about each, and one denial denies the call.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Headers } from "effect/http"
@@ -15,6 +16,7 @@ import { RpcMiddleware } from "effect/rpc"
 import { OperationDenied, Unauthenticated, Unavailable } from "./Errors.ts"
 import { OwnerId, Principal, type SubmissionId, ThreadId } from "./Identifiers.ts"
 import { CurrentLimits } from "./Limits.ts"
+import { namedThreads } from "./NamedThreads.ts"
 
 /** The caller of an object, as its headers say and the middleware has checked. */
 export type Caller =
@@ -99,7 +101,10 @@ export interface Operation {
   readonly principal: Principal
   /** Absent for `listOwners` alone, which is about all of them. */
   readonly ownerId?: OwnerId
-  /** Absent for operations of the whole owner, `reconcile` of many threads among them. */
+  /**
+   * Absent for operations of the whole owner, `reconcile` of many threads among them. `submitMany`, and `retryMany`
+   * and `abortMany` of a filter that names threads, are asked about once for each of their threads.
+   */
   readonly threadId?: ThreadId
   readonly submissionId?: SubmissionId
 }
@@ -161,6 +166,19 @@ const noPolicy = new Unavailable({
   reason: "the deployment's policy did not answer",
 })
 
+/** The questions of one call: one, or one for each thread that it names. */
+const operationsOf = (
+  operation: string,
+  principal: Principal,
+  payload: unknown,
+): ReadonlyArray<Operation> => {
+  const asked = operationOf(operation, principal, payload)
+  const named = namedThreads(operation, payload) ?? []
+  return named.length === 0
+    ? [asked]
+    : named.map((threadId) => ({ ...asked, threadId: threadId as ThreadId }))
+}
+
 /** Asks the policy. Whatever is not a denial and not an answer in time is `Unavailable`. */
 const authorized = (operation: Operation): Effect.Effect<void, OperationDenied | Unavailable> =>
   Effect.gen(function* () {
@@ -191,7 +209,11 @@ export const callerMiddlewareLayer: Layer.Layer<CallerMiddleware> = Layer.succee
         const called = Effect.provideService(effect, CurrentCaller, caller)
         if (caller._tag === "Principal") {
           const name = Context.get(rpc.annotations, PublicName) ?? rpc._tag
-          return Effect.andThen(authorized(operationOf(name, caller.principal, payload)), called) // Z4
+          const asked = Effect.forEach(operationsOf(name, caller.principal, payload), authorized, {
+            concurrency: "unbounded",
+            discard: true,
+          })
+          return Effect.andThen(asked, called) // Z4
         }
         if (caller._tag === "Scheduler") return called
         return caller.ownerId === payloadField(payload, "ownerId") ? called : denied // Z2

@@ -44,7 +44,8 @@ interface Commanded {
 }
 
 /** What the words occupy while they are held, at most. */
-const bytesOf = ({ author, reason }: Said): number => 3 * (author.length + reason.length)
+export const bytesOf = ({ author, reason }: Pick<Said, "author" | "reason">): number =>
+  3 * (author.length + reason.length)
 
 const command = <P extends Said, A, E, EC>(
   { life, owner, principal }: Caller,

@@ -12,6 +12,7 @@ import { IdentityMismatch, OperationDenied } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
+import * as Bulk from "./Bulk.ts"
 import * as Command from "./Command.ts"
 import { forgetThread } from "./Forget.ts"
 import * as Hints from "./Hints.ts"
@@ -20,7 +21,8 @@ import { obligations } from "./Obligations.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
 import { reading } from "./Reading.ts"
 import * as Status from "./Status.ts"
-import { submit } from "./Submit.ts"
+import { resubmit, submit } from "./Submit.ts"
+import { submitMany } from "./SubmitMany.ts"
 import { watch } from "./Watch.ts"
 
 /** The present life, for a request that names this owner. // I1 */
@@ -95,9 +97,13 @@ const reconcile = (owner: Owner, life: Life, threadIds: ReadonlyArray<ThreadId>)
 export const handlersLayer = (owner: Owner) =>
   OwnerRpc.toLayer({
     submit: command(owner, "submit", submit),
+    submitMany: command(owner, "submitMany", submitMany),
+    resubmit: command(owner, "resubmit", resubmit),
     abort: command(owner, "abort", Command.abort),
+    abortMany: command(owner, "abortMany", Bulk.abortMany),
     resolveUnknown: command(owner, "resolveUnknown", Command.resolveUnknown),
     retry: command(owner, "retry", Command.retry),
+    retryMany: command(owner, "retryMany", Bulk.retryMany),
     pauseThread: command(owner, "pauseThread", Command.pauseThread),
     resumeThread: command(owner, "resumeThread", Command.resumeThread),
     forgetThread: command(owner, "forgetThread", forgetThread),

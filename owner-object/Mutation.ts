@@ -40,6 +40,8 @@ interface Enrolling {
 export interface MutationOptions<A, E, EC> extends Enrolling {
   /** What the payload occupies while it is held. */
   readonly bytes: number
+  /** Whether an answer is a refusal although it is none of the call: of all that it carried. */
+  readonly refused?: (value: A) => boolean
   /** The thread call under a generation. */
   readonly call: (generation: Generation, now: number) => Effect.Effect<ThreadAnswer<A, E>, EC>
 }
@@ -50,13 +52,13 @@ export const overloaded = new Unavailable({
   reason: "too many mutations are under way",
 })
 
-const unanswered = new Unavailable({
+export const unanswered = new Unavailable({
   retryable: true,
   overloaded: false,
   reason: "the thread did not answer in time",
 })
 
-const condemned = new Unavailable({
+export const condemned = new Unavailable({
   retryable: true,
   overloaded: false,
   reason: "the thread is being forgotten",
@@ -66,7 +68,7 @@ const condemned = new Unavailable({
  * Enrols one mutation: the lane is covered from here until a finish or a fenced visit. None of a lane
  * that is condemned.
  */
-const enrol = (block: Block, { enrolling, threadId }: Enrolling): Generation | undefined => {
+export const enrol = (block: Block, { enrolling, threadId }: Enrolling): Generation | undefined => {
   const { life, now, limits } = block
   const { before, lane: found } = laneOrNew(block, threadId)
   if (found.marks.condemned !== undefined) return undefined // M5
@@ -96,8 +98,14 @@ const enrol = (block: Block, { enrolling, threadId }: Enrolling): Generation | u
   return generation
 }
 
-/** Refuses before anything is written. */
-const admit = (owner: Owner, life: Life, threadId: ThreadId, bytes: number) =>
+/** What mutations hold while they are under way. */
+interface Held {
+  readonly mutations: number
+  readonly bytes: number
+}
+
+/** Refuses what the owner has no room for, before anything is written. */
+export const admit = (owner: Owner, life: Life, { bytes, mutations }: Held) =>
   Effect.gen(function* () {
     const { limits, host } = owner
     const actualBytes = yield* askStorage("admit", () => host.storage.databaseBytes())
@@ -105,17 +113,32 @@ const admit = (owner: Owner, life: Life, threadId: ThreadId, bytes: number) =>
       return yield* new StorageFull({ actualBytes, maximumBytes: limits.databaseBytes })
     }
     const full =
-      laneFull(life, threadId, limits) ||
-      life.mutations >= limits.mutationsPerOwner ||
+      life.mutations + mutations > limits.mutationsPerOwner ||
       life.heldBytes + bytes > limits.mutationBytesPerOwner
     if (full) return yield* overloaded
   })
 
-/** Has the mutation finished in a macrotask, unless a block takes it first. */
-const finishSoon = (owner: Owner, life: Life, ended: Ended): void => {
-  if (owner.life !== life) return // M2
-  life.ended.push(ended)
-  if (life.finishScheduled) return
+/** Counts mutations as under way for as long as the work takes. */
+export const holding = <A, E>(
+  life: Life,
+  { bytes, mutations }: Held,
+  work: Effect.Effect<A, E>,
+): Effect.Effect<A, E> =>
+  Effect.suspend(() => {
+    life.heldBytes += bytes
+    life.mutations += mutations
+    return Effect.ensuring(
+      work,
+      Effect.sync(() => {
+        life.heldBytes -= bytes
+        life.mutations -= mutations
+      }),
+    )
+  })
+
+/** Has what has ended finished in a macrotask, unless a block takes it first. */
+export const scheduleFinish = (owner: Owner, life: Life): void => {
+  if (life.finishScheduled || life.ended.length === 0 || owner.life !== life) return
   life.finishScheduled = true
   owner.host.macrotask(() => {
     life.finishScheduled = false
@@ -124,19 +147,39 @@ const finishSoon = (owner: Owner, life: Life, ended: Ended): void => {
   })
 }
 
+/** What becomes of a mutation that has ended. */
+export type OnEnded = (ended: Ended) => void
+
+/** Has one mutation finished soon. */
+const finishing =
+  (owner: Owner, life: Life): OnEnded =>
+  (ended) => {
+    if (owner.life !== life) return // M2
+    life.ended.push(ended)
+    scheduleFinish(owner, life)
+  }
+
 const refusedByFence = <A, E>(answer: ThreadAnswer<A, E>, generation: Generation): boolean =>
   answer.result._tag === "Failure" &&
   answer.result.error instanceof Unavailable &&
   answer.report.fence !== undefined &&
   answer.report.fence >= generation
 
-/** One try: enrol, call, and have it finished. */
-const attempt = <A, E, EC>(owner: Owner, life: Life, options: MutationOptions<A, E, EC>) =>
-  Effect.gen(function* () {
+/** Whether nothing of what the call carried was taken. */
+const isRefused = <A, E>(
+  { result }: ThreadAnswer<A, E>,
+  { refused }: Pick<MutationOptions<A, E, never>, "refused">,
+): boolean => result._tag === "Failure" || refused?.(result.value) === true
+
+/** The call of a mutation that is enrolled, and what becomes of it once it has ended. */
+const calling = <A, E, EC>(
+  owner: Owner,
+  options: MutationOptions<A, E, EC>,
+  { generation, onEnded }: { readonly generation: Generation; readonly onEnded: OnEnded },
+) =>
+  Effect.suspend(() => {
     const { threadId } = options
-    const generation = yield* inBlock(owner, life, "enroll", (block) => enrol(block, options))
-    if (generation === undefined) return yield* condemned
-    const answer = yield* owner.failpoints.reach("body:before").pipe(
+    return owner.failpoints.reach("body:before").pipe(
       Effect.andThen(
         Effect.catchTag(
           within(owner.limits.mutationMillis, options.call(generation, owner.host.now())),
@@ -147,18 +190,44 @@ const attempt = <A, E, EC>(owner: Owner, life: Life, options: MutationOptions<A,
       Effect.tap(() => owner.failpoints.reach("body:after")),
       Effect.onExit((exit) =>
         Effect.sync(() =>
-          finishSoon(owner, life, {
+          onEnded({
             threadId,
             answer:
               exit._tag === "Success"
-                ? { report: exit.value.report, refused: exit.value.result._tag === "Failure" }
+                ? { report: exit.value.report, refused: isRefused(exit.value, options) }
                 : undefined, // M2
             forgottenAt: forgottenAtOf(failureOf(exit)),
           }),
         ),
       ),
     )
-    return { answer, generation }
+  })
+
+/** Enrols one mutation in a block of its own. */
+const enrolling = (owner: Owner, life: Life, options: Enrolling) =>
+  Effect.flatMap(
+    inBlock(owner, life, "enroll", (block) => enrol(block, options)),
+    (generation) =>
+      generation === undefined
+        ? Effect.fail(condemned)
+        : Effect.succeed({ generation, onEnded: finishing(owner, life) }),
+  )
+
+const resultOf = <A, E>({ result }: ThreadAnswer<A, E>): Effect.Effect<A, E> =>
+  result._tag === "Success" ? Effect.succeed(result.value) : Effect.fail(result.error)
+
+/** The call of a mutation that is enrolled; one that a newer fence refused is sent once more. */
+export const afterEnrolment = <A, E, EC>(
+  owner: Owner,
+  life: Life,
+  options: MutationOptions<A, E, EC>,
+  enrolled: { readonly generation: Generation; readonly onEnded: OnEnded },
+): Effect.Effect<A, E | EC | StorageUnavailable | Unavailable> =>
+  Effect.gen(function* () {
+    const answer = yield* calling(owner, options, enrolled)
+    if (!refusedByFence(answer, enrolled.generation)) return yield* resultOf(answer)
+    const again = yield* enrolling(owner, life, options)
+    return yield* resultOf(yield* calling(owner, options, again)) // M4
   })
 
 /** Passes the gate. Fails with the thread's own refusal, or with what kept the call from it. */
@@ -168,23 +237,11 @@ export const withMutation = <A, E, EC>(
   options: MutationOptions<A, E, EC>,
 ): Effect.Effect<A, E | EC | StorageFull | StorageUnavailable | Unavailable> =>
   Effect.gen(function* () {
-    yield* admit(owner, life, options.threadId, options.bytes)
-    life.heldBytes += options.bytes
-    life.mutations += 1
-    return yield* Effect.gen(function* () {
-      const first = yield* attempt(owner, life, options)
-      const { answer } = refusedByFence(first.answer, first.generation)
-        ? yield* attempt(owner, life, options) // M4
-        : first
-      return yield* answer.result._tag === "Success"
-        ? Effect.succeed(answer.result.value)
-        : Effect.fail(answer.result.error)
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          life.heldBytes -= options.bytes
-          life.mutations -= 1
-        }),
-      ),
+    const held: Held = { mutations: 1, bytes: options.bytes }
+    yield* admit(owner, life, held)
+    if (laneFull(life, options.threadId, owner.limits)) return yield* overloaded
+    const work = Effect.flatMap(enrolling(owner, life, options), (enrolled) =>
+      afterEnrolment(owner, life, options, enrolled),
     )
+    return yield* holding(life, held, work)
   })

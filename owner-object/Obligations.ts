@@ -24,7 +24,7 @@ const batch = 128
 /** Work this many times as old as what is aging is overdue. */
 const overdueFactor = 4
 
-interface Facts {
+export interface Facts {
   readonly now: number
   readonly agedAfterMillis: number
   readonly fault: RecoveryFault | undefined
@@ -45,7 +45,10 @@ const headOf = ({ report }: Lane): Head =>
       }
 
 /** What holds the lane as a whole, the strongest first: only that one is told. // O1 */
-const heldBy = (lane: Lane, { fault, now }: Facts): Owed | undefined => {
+export const heldBy = (
+  lane: Lane,
+  { fault, now }: Pick<Facts, "fault" | "now">,
+): Owed | undefined => {
   const { marks, report } = lane
   const head = headOf(lane)
   const by = (blocker: Blocker, sinceAt: number, name?: string): Owed => ({

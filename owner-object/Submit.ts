@@ -9,16 +9,17 @@ import { canonicalJson } from "../contracts/CanonicalJson.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import type { Rpc, RpcGroup } from "effect/rpc"
-import type { Caller } from "./Command.ts"
+import { bytesOf, type Caller } from "./Command.ts"
 import type { Life } from "./Life.ts"
 import { withMutation } from "./Mutation.ts"
 
-export type SubmitPayload = Rpc.Payload<
-  Extract<RpcGroup.Rpcs<typeof OwnerRpc>, { readonly _tag: "submit" }>
+type Payload<Tag extends string> = Rpc.Payload<
+  Extract<RpcGroup.Rpcs<typeof OwnerRpc>, { readonly _tag: Tag }>
 >
+export type SubmitPayload = Payload<"submit">
 
 /** The payload's size, or why it cannot be stored as given. */
-const measure = (payload: SubmitPayload, limits: Limits) =>
+export const measure = (payload: Pick<SubmitPayload, "input" | "title">, limits: Limits) =>
   Result.andThen(
     canonicalJson(payload.input, { maxBytes: limits.inputBytes, maxNesting: limits.jsonNesting }),
     ({ bytes }) =>
@@ -36,16 +37,17 @@ const measure = (payload: SubmitPayload, limits: Limits) =>
  * What an owner that is full says. A key that was accepted before still gets its receipt: a client
  * that lost its answer must not be stranded.
  */
-const fullness = (life: Life, limits: Limits) =>
+export const fullness = (life: Life, limits: Limits) =>
   life.maintenance.nonterminal < limits.nonterminalPerOwner
     ? {}
-    : {
-        replayOnly: {
-          limit: "nonterminalPerOwner",
-          actual: life.maintenance.nonterminal,
-          maximum: limits.nonterminalPerOwner,
-        },
-      }
+    : { replayOnly: refusalOf(life, limits) }
+
+/** What a key that was not accepted before is told. */
+export const refusalOf = (life: Life, limits: Limits) => ({
+  limit: "nonterminalPerOwner",
+  actual: life.maintenance.nonterminal,
+  maximum: limits.nonterminalPerOwner,
+})
 
 export const submit = ({ life, owner, principal }: Caller, payload: SubmitPayload) =>
   Effect.gen(function* () {
@@ -55,6 +57,25 @@ export const submit = ({ life, owner, principal }: Caller, payload: SubmitPayloa
       bytes,
       call: (generation, now) =>
         owner.threads.admit({
+          ...payload,
+          ...fullness(life, owner.limits),
+          principal,
+          generation,
+          now,
+        }),
+    })
+  })
+
+/** The work of a submission that has settled, once more: its thread has the input, unless another is given. */
+export const resubmit = ({ life, owner, principal }: Caller, payload: Payload<"resubmit">) =>
+  Effect.gen(function* () {
+    const { input = null } = payload
+    const bytes = yield* Effect.fromResult(measure({ input }, owner.limits))
+    return yield* withMutation(owner, life, {
+      threadId: payload.threadId,
+      bytes: bytes + bytesOf(payload),
+      call: (generation, now) =>
+        owner.threads.resubmit({
           ...payload,
           ...fullness(life, owner.limits),
           principal,

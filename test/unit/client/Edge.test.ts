@@ -56,9 +56,27 @@ const words = { author: "ann", reason: "sent twice" }
 
 const names = { owner: ownerId, thread: `${ownerId}/${threadId}`, registry: "registry" }
 
+const withoutOwner = ({ ownerId: _o, ...rest }: typeof submission) => rest
+
 /** Every operation, and the object it is meant for. */
 const operations = {
   submit: { object: "owner", payload: submission },
+  submitMany: {
+    object: "owner",
+    payload: { ownerId, submissions: [withoutOwner(submission)] },
+  },
+  resubmit: {
+    object: "owner",
+    payload: { ...lanePlace, ...words, submissionId, idempotencyKey: "key-2", input: null },
+  },
+  retryMany: {
+    object: "owner",
+    payload: { ownerId, ...words, filter: { threadIds: [threadId] }, dryRun: true },
+  },
+  abortMany: {
+    object: "owner",
+    payload: { ownerId, ...words, filter: { state: "ready" }, dryRun: false, limit: 7 },
+  },
   abort: {
     object: "owner",
     payload: { ...lanePlace, ...words, submissionId },
@@ -221,6 +239,8 @@ describe("the edge", () => {
       const { edge, objects } = yield* makeWorld()
       for (const tag of [
         "admit",
+        "admitMany",
+        "listOpen",
         "requestAbort",
         "pause",
         "resume",
@@ -294,12 +314,16 @@ describe("the edge", () => {
         Effect.promise(() =>
           edge.call(request("submit", { ...submission, input: JSON.parse(nested(levels)) })),
         )
-      for (const levels of [66, 3_000, 5_000, 1_000_000]) {
+      for (const levels of [67, 3_000, 5_000, 1_000_000]) {
         const reason = "nested deeper than 64"
         expect(yield* submit(levels)).toEqual(failed({ _tag: "InvalidInput", path: "", reason }))
       }
       expect(objects.reached).toEqual([])
       expect((yield* submit(64))._tag).toBe("Success")
+      const input = JSON.parse(nested(64))
+      const submissions = [{ ...withoutOwner(submission), input }]
+      const many = request("submitMany", { ownerId, submissions })
+      expect((yield* Effect.promise(() => edge.call(many)))._tag).toBe("Success")
     }),
   )
 
@@ -400,6 +424,55 @@ describe("the edge", () => {
           Exit.fail(new OperationDenied({ operation: "readState" })),
         )
       }
+    }),
+  )
+})
+
+describe("a call about several threads", () => {
+  const at = (thread: string) => ({ ...withoutOwner(submission), threadId: thread })
+  const bulk = (filter: object) => ({ ownerId, ...words, filter, dryRun: true })
+
+  it.effect("is denied to whom one of them is not granted, and reaches no object", () =>
+    Effect.gen(function* () {
+      const identity = identityOfProps(grants({ threads: ["order-*", "t1"] }))
+      const { edge, objects } = yield* makeWorld({ identity })
+      const call = (tag: string, payload: unknown) =>
+        Effect.promise(() => edge.call(request(tag, payload)))
+      const denied = [
+        ["submitMany", { ownerId, submissions: [at("t1"), at("order-1"), at("t2")] }],
+        ["submitMany", { ownerId, submissions: [at("t1"), { threadId: 7 }] }],
+        ["submitMany", { ownerId, submissions: Array.from({ length: 1_001 }, () => at("t1")) }],
+        ["submitMany", { ownerId, submissions: [] }],
+        ["submitMany", { ownerId, submissions: "t1" }],
+        ["submitMany", { ownerId, threadId: "t1" }],
+        ["retryMany", bulk({ threadIds: ["t1", "t2"] })],
+        ["retryMany", bulk({ threadIds: [] })],
+        ["retryMany", { ...bulk({}), threadId: "t1" }],
+        ["abortMany", bulk({})],
+        ["abortMany", bulk({ agent: "refund" })],
+      ] as const
+      for (const [tag, payload] of denied) {
+        expect(yield* call(tag, payload)).toEqual(
+          failed({ _tag: "OperationDenied", operation: tag }),
+        )
+      }
+      expect(objects.reached).toEqual([])
+      const submissions = [at("t1"), at("order-1"), at("t1")]
+      expect((yield* call("submitMany", { ownerId, submissions }))._tag).toBe("Success")
+      const threadIds = ["order-7", "t1"]
+      expect((yield* call("retryMany", bulk({ threadIds })))._tag).toBe("Success")
+      expect((yield* call("abortMany", bulk({ threadIds })))._tag).toBe("Success")
+    }),
+  )
+
+  it.effect("that names none needs a grant for all of them", () =>
+    Effect.gen(function* () {
+      const { edge, objects } = yield* makeWorld({
+        identity: identityOfProps(grants({ threads: ["*"] })),
+      })
+      const exit = yield* Effect.promise(() => edge.call(request("abortMany", bulk({}))))
+      expect(exit._tag).toBe("Success")
+      expect(objects.calls).toMatchObject([{ operation: "abortMany", payload: bulk({}) }])
     }),
   )
 })

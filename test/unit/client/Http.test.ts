@@ -218,7 +218,7 @@ describe("POST /rpc", () => {
       const world = yield* makeHttpWorld()
       const deep = (levels: number, id: string) =>
         line("submit", { ...submission, input: "?" }, id).replace(`"?"`, nested(levels))
-      for (const levels of [66, 3_000, 5_000, 1_000_000]) {
+      for (const levels of [67, 3_000, 5_000, 1_000_000]) {
         const sent = [deep(levels, "deep"), deep(64, "deepest"), line("submit", submission, "flat")]
         const answers = yield* read(yield* post(world, sent.join("\n")))
         const byId = new Map(answers.map((answer) => [answer.requestId, answer]))

@@ -15,11 +15,11 @@ describe("the shape of a payload", () => {
   it("may hold what has 64 levels of its own, an input or a result, and little more", () => {
     expect(faultOf({ input: JSON.parse(nested(64)) })).toBeUndefined()
     expect(faultOf({ resolution: { result: JSON.parse(nested(64)) } })).toBeUndefined()
-    expect(faultOf({ input: JSON.parse(nested(66)) })).toBe("nested deeper than 64")
-    expect(faultOf({ resolution: { result: JSON.parse(nested(65)) } })).toBe(
+    expect(faultOf({ input: JSON.parse(nested(67)) })).toBe("nested deeper than 64")
+    expect(faultOf({ resolution: { result: JSON.parse(nested(66)) } })).toBe(
       "nested deeper than 64",
     )
-    const named = `{"a":`.repeat(66) + "1" + "}".repeat(66)
+    const named = `{"a":`.repeat(67) + "1" + "}".repeat(67)
     expect(faultOf({ input: JSON.parse(named) })).toBe("nested deeper than 64")
   })
 

@@ -26,7 +26,8 @@ import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
 import type { LaneStatus } from "../../../contracts/Maintenance.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
 import type { AwaitSettlementReply } from "../../../contracts/Settlement.ts"
-import type { Receipt } from "../../../contracts/Submission.ts"
+import type { Receipt, ThreadSubmission } from "../../../contracts/Submission.ts"
+import type { SubmitManyReply } from "../../../contracts/SubmitMany.ts"
 import { RegistryRpc } from "../../../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import {
@@ -105,11 +106,16 @@ export interface Call {
   readonly payload: unknown
 }
 
+interface SubmitManyPayload {
+  readonly submissions: ReadonlyArray<ThreadSubmission>
+}
+
 export interface Answers {
   readonly observe?: Stream.Stream<ObserveFrame>
   readonly explain?: Effect.Effect<ReadonlyArray<RecoveryExplanation>, ThreadUnreadable>
   readonly laneStatus?: Effect.Effect<LaneStatus>
   readonly submit?: () => Effect.Effect<Receipt, Unavailable>
+  readonly submitMany?: (payload: SubmitManyPayload) => Effect.Effect<SubmitManyReply, Unavailable>
   readonly awaitSettlement?: () => Effect.Effect<AwaitSettlementReply>
 }
 
@@ -146,6 +152,17 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
   }
   const ownerHandlers = OwnerRpc.toLayer({
     submit: on("owner", "submit", answers.submit ?? (() => Effect.succeed(receipt))),
+    submitMany: on(
+      "owner",
+      "submitMany",
+      answers.submitMany ??
+        (() => Effect.succeed({ outcomes: [{ _tag: "Accepted" as const, receipt }] })),
+    ),
+    resubmit: on("owner", "resubmit", () =>
+      Effect.succeed({ ...receipt, resubmissionOf: submissionId }),
+    ),
+    retryMany: on("owner", "retryMany", () => Effect.succeed({ results: [], unanswered: [] })),
+    abortMany: on("owner", "abortMany", () => Effect.succeed({ results: [], unanswered: [] })),
     abort: on("owner", "abort", () => Effect.succeed({ _tag: "Aborting" as const })),
     resolveUnknown: on("owner", "resolveUnknown", () =>
       Effect.succeed({ state: "ready" as const, undecided: 0 }),
@@ -188,6 +205,9 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
   })
   const threadHandlers = ThreadRpc.toLayer({
     admit: on("thread", "admit", () => unused),
+    admitMany: on("thread", "admitMany", () => unused),
+    resubmit: on("thread", "resubmit", () => unused),
+    listOpen: on("thread", "listOpen", () => unused),
     requestAbort: on("thread", "requestAbort", () => unused),
     resolveUnknown: on("thread", "resolveUnknown", () => unused),
     retry: on("thread", "retry", () => unused),

@@ -19,22 +19,17 @@ import {
 } from "../../../contracts/Identifiers.ts"
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
 import type { RecoveryReport } from "../../../contracts/Recovery.ts"
-import type { Receipt } from "../../../contracts/Submission.ts"
+import type { Receipt, ThreadSubmission } from "../../../contracts/Submission.ts"
 import { type HeadAnswer, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
+import { admitAll, fakeReport, type Held, openOf } from "./fakeAnswers.ts"
 import type { Forgetting, Recovery, Turn, Visiting } from "./ways.ts"
 
 /** A command as it reached the thread. */
 export interface Command {
   readonly name: string
   readonly payload: Record<string, unknown> & { readonly generation: Generation }
-}
-
-interface Held {
-  readonly receipt: Receipt
-  readonly key: string
-  readonly agent: AgentId
 }
 
 interface Reply<A, E = ThreadUnreadable> {
@@ -74,6 +69,8 @@ export class FakeThread {
   lacks: string | undefined
   turns = 0
   visits = 0
+  /** How often it was asked what is open. */
+  asked = 0
   recoveries = 0
   /** The commands to abort that came this far, with who called. */
   readonly aborts: Array<{ readonly principal: string; readonly generation: Generation }> = []
@@ -103,52 +100,7 @@ export class FakeThread {
   }
 
   report(): LaneReport {
-    if (this.replaces !== undefined) return this.replaces
-    const first = this.#queue[0]
-    const head = this.waits === "unknown" ? this.#queue[1] : first
-    const running = head !== undefined && this.#running
-    return {
-      threadId: this.threadId,
-      born: this.#revision === 0 ? "" : this.born,
-      ...(this.fence === undefined ? {} : { fence: this.fence }),
-      revision: this.#revision,
-      nonterminal: this.#queue.length,
-      parked: this.waits === "unknown" ? 1 : 0,
-      ...(head === undefined
-        ? {}
-        : {
-            head: {
-              submissionId: head.receipt.submissionId,
-              sequence: head.receipt.sequence,
-              state:
-                this.waits === "suspended"
-                  ? "suspended"
-                  : running || this.lost
-                    ? ("running" as const)
-                    : ("ready" as const),
-              agent: head.agent,
-              attempted: running,
-            },
-          }),
-      ...(head === undefined || this.lost || this.waits === "suspended" ? {} : { dueAt: 0 }),
-      ...(head !== undefined && this.lost ? { recoverAt: 0 } : {}),
-      paused: this.paused,
-      tailSequence: this.#revision,
-      agentsDigest: "agents",
-      codeVersion: "v1",
-      waits: this.#waitsOf(first),
-    }
-  }
-
-  #waitsOf(first: Held | undefined): LaneReport["waits"] {
-    if (first === undefined) return []
-    const { submissionId } = first.receipt
-    if (this.lost && this.lacks !== undefined) {
-      return [{ submissionId, blocker: "binding", name: this.lacks, sinceAt: 0 }]
-    }
-    if (this.waits === undefined) return []
-    const blocker = this.waits === "unknown" ? "unknown" : "approval"
-    return [{ submissionId, blocker, sinceAt: 0 }]
+    return this.replaces ?? fakeReport(this, this.#queue, this.#revision, this.#running)
   }
 
   /** A command of this name is noted, and refused by a fence that is not older. */
@@ -304,6 +256,37 @@ export class FakeThread {
           Effect.sync(() => {
             const receipt = this.#admit(payload)
             return "_tag" in receipt ? failure(receipt) : success(receipt)
+          }),
+        ),
+      admitMany: ({ submissions, ...payload }) =>
+        alive(
+          Effect.sync(() => {
+            this.commands.push({ name: "admitMany", payload: { submissions, ...payload } })
+            if (this.fence !== undefined && payload.generation <= this.fence) {
+              return failure(fenced)
+            }
+            const admit = (submission: ThreadSubmission) =>
+              this.#admit({ ...payload, ...submission })
+            const isKnown = (key: string) => this.#keys.has(key)
+            return success(admitAll(submissions, payload, { admit, isKnown }))
+          }),
+        ),
+      resubmit: (payload) =>
+        alive(
+          Effect.sync(() => {
+            this.commands.push({ name: "resubmit", payload })
+            const { submissionId: resubmissionOf } = payload
+            const receipt = this.#admit({ ...payload, agent: "agent" as AgentId })
+            return "_tag" in receipt ? failure(receipt) : success({ ...receipt, resubmissionOf })
+          }),
+        ),
+      listOpen: (query) =>
+        alive(
+          Effect.suspend(() => {
+            this.asked += 1
+            if (this.visiting === "hang") return Effect.never
+            if (this.visiting === "fail") return Effect.fail(gone)
+            return Effect.succeed(openOf(this.#queue, query, this.#running))
           }),
         ),
       requestAbort: (payload) =>
