@@ -48,7 +48,7 @@ const runShare = async ({ names, search, seeds }: Share): Promise<ReadonlyArray<
   const all: Array<Shown> = []
   for (const control of controls.filter(({ name }) => names.includes(name))) {
     try {
-      all.push(await (search ? searchFor(control, seeds) : runPinned(control, seeds)))
+      all.push(await (search ? searchFor(control, seeds) : runPinned(control)))
     } catch (error) {
       all.push(failed(control, error))
     }

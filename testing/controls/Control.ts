@@ -19,11 +19,6 @@ export interface Control {
   /** The invariant that must catch it. */
   readonly invariant: string
   readonly edits: ReadonlyArray<Edit>
-  /**
-   * A small world, written by hand, in which the broken copy violates the invariant and the product violates
-   * none; or seeds that were found by search.
-   */
-  readonly pinned:
-    | { readonly _tag: "World"; readonly plan: Plan }
-    | { readonly _tag: "Seeds"; readonly seeds: ReadonlyArray<number> }
+  /** A small world, written by hand: the broken copy violates the invariant in it, and the product none. */
+  readonly pinned: Plan
 }

@@ -6,7 +6,6 @@ import type { OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { Operation, Plan } from "../Plan.ts"
 import type { Behaviour, CallOp, OneOp, Op, Script, StepOp } from "../Script.ts"
 import type { Strike } from "../Strikes.ts"
-import type { Control } from "./Control.ts"
 
 /** `o1` has the place 0 among the objects, its threads `t0`, `t1` and `t2` have the places 1 to 3. */
 export const [owner, t0, t1, t2] = [0, 1, 2, 3] as const
@@ -33,9 +32,9 @@ const quick: Plan = {
 }
 
 /** A world in which this happens, and the strikes come as they are told. */
-export const world = (given: Partial<Plan> & Pick<Plan, "operations">): Control["pinned"] => ({
-  _tag: "World",
-  plan: { ...quick, ...given },
+export const world = (given: Partial<Plan> & Pick<Plan, "operations">): Plan => ({
+  ...quick,
+  ...given,
 })
 
 type Submitted = Partial<
