@@ -109,6 +109,12 @@ const isKept = ({ state }: SimulatedObject, now: number, most: number): Waiting 
   return now - Math.max(head.since, last?.at ?? 0) > most ? head : undefined
 }
 
+/** Whether something that was sent to a thread has killed its object: that was done to it, too. */
+const isDeadly = ({ killed }: World, { state }: SimulatedObject): boolean =>
+  [...killed.keys()].some(
+    (id) => state.read("SELECT 1 FROM submissions WHERE id = ?", id).length > 0,
+  )
+
 /** Looked at just before the world heals. // P2 */
 export const neighboursGoOn = (world: World, violate: Violate): void => {
   const { plan, platform, queue } = world
@@ -118,6 +124,7 @@ export const neighboursGoOn = (world: World, violate: Violate): void => {
     if (done.has(place + plan.owners.length) || done.has(plan.owners.indexOf(ownerId))) continue
     const thread = platform.object("thread", `${ownerId}/${threadId}`)
     if (!thread.state.hasTable("submissions")) continue
+    if (isDeadly(world, thread)) continue
     const kept = isKept(thread, queue.now(), keptMost(plan))
     if (kept !== undefined)
       violate(
@@ -127,7 +134,6 @@ export const neighboursGoOn = (world: World, violate: Violate): void => {
     const owner = platform.object("owner", ownerId)
     if (!owner.state.hasTable("recovery_faults")) continue
     const faults = owner.state.read("SELECT 1 FROM recovery_faults WHERE thread_id = ?", threadId)
-    if (faults.length > 0 && world.killed.size === 0)
-      violate("I9", `${thread.name} has a fault, and nothing was done to it`)
+    if (faults.length > 0) violate("I9", `${thread.name} has a fault, and nothing was done to it`)
   }
 }
