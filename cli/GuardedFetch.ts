@@ -56,7 +56,11 @@ const codeOf = (error: unknown): string => {
 }
 
 /** What a failed attempt to connect means; none where a connection was lost. */
-const problemOfCode = (code: string, url: URL): string | undefined => {
+const problemOf = (error: unknown, url: URL): string | undefined => {
+  const code = codeOf(error)
+  if (/bad port/i.test(String((error as Error | undefined)?.cause))) {
+    return `Port ${url.port} is none that calls are made to`
+  }
   if (code === "ECONNREFUSED") return `Nothing listens at ${url.origin}`
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `The name ${url.hostname} is not known`
   if (/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EACCES|EPERM)$/.test(code)) {
@@ -136,7 +140,7 @@ export const guardedFetch = (options: GuardOptions): typeof globalThis.fetch => 
           retryable: false,
         } // G4
       }
-      const reason = problemOfCode(codeOf(error), url)
+      const reason = problemOf(error, url)
       if (reason === undefined) throw lost()
       return { reason, retryable: contacted } // G3
     } finally {

@@ -9,6 +9,7 @@ import { Effect, Option } from "effect"
 import { Flag } from "effect/cli"
 import { ExitCode } from "./ExitCode.ts"
 import { parseJson } from "./JsonText.ts"
+import { pathFlag } from "./Paths.ts"
 import { Stopped } from "./Stopped.ts"
 
 /** As much as a body of the HTTP edge may have. */
@@ -22,7 +23,7 @@ export const inputFlags = {
     Flag.withDescription("The input, as JSON"),
     Flag.optional,
   ),
-  file: Flag.Path("file", { pathType: "file" }).pipe(
+  file: pathFlag("file").pipe(
     Flag.withAlias("f"),
     Flag.withDescription("A file that holds it as JSON; - is standard input"),
     Flag.optional,

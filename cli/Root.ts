@@ -1,6 +1,7 @@
 /** The command `heddle` itself, and the flags that all its commands take. */
 import { Command, Flag } from "effect/cli"
 import { exitCodesText } from "./ExitCode.ts"
+import { pathFlag } from "./Paths.ts"
 import { millisOf } from "./Times.ts"
 
 /** A flag that takes a duration. */
@@ -31,7 +32,7 @@ export const root = Command.make("heddle").pipe(
       Flag.withDescription("The bearer token (HEDDLE_TOKEN; others on the machine can see flags)"),
       Flag.optional,
     ),
-    tokenFile: Flag.Path("token-file", { pathType: "file" }).pipe(
+    tokenFile: pathFlag("token-file").pipe(
       Flag.withDescription("A file that holds the token (HEDDLE_TOKEN_FILE)"),
       Flag.optional,
     ),
@@ -43,7 +44,7 @@ export const root = Command.make("heddle").pipe(
       Flag.withDescription("The table [profiles.NAME] of heddle.toml to use (HEDDLE_PROFILE)"),
       Flag.optional,
     ),
-    config: Flag.Path("config", { pathType: "file" }).pipe(
+    config: pathFlag("config").pipe(
       Flag.withDescription("The settings file, instead of the nearest heddle.toml (HEDDLE_CONFIG)"),
       Flag.optional,
     ),

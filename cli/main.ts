@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /**
  * The process `heddle`: runs the command line, says why it ends, and ends with its code.
  *

@@ -24,7 +24,12 @@ export const buildCli = async (folder: string): Promise<string> => {
       emptyOutDir: true,
       rollupOptions: {
         input: { heddle: join(repositoryRoot, "cli", "main.ts") },
-        output: { format: "es", entryFileNames: "heddle.js", codeSplitting: false },
+        output: {
+          format: "es",
+          entryFileNames: "heddle.js",
+          codeSplitting: false,
+          banner: "#!/usr/bin/env node",
+        },
       },
     },
   })

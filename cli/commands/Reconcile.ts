@@ -5,6 +5,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { ThreadId } from "../../contracts/Identifiers.ts"
 import { usage } from "../Input.ts"
 import { isThreadId } from "../Parameters.ts"
+import { pathFlag } from "../Paths.ts"
 import { attempt, withSession } from "../Session.ts"
 
 /** Threads of one call. */
@@ -40,7 +41,7 @@ export const reconcile = Command.make(
       Argument.withDescription("Threads of the owner"),
       Argument.variadic(),
     ),
-    file: Flag.Path("file", { pathType: "file" }).pipe(
+    file: pathFlag("file").pipe(
       Flag.withAlias("f"),
       Flag.withDescription("A file of thread ids, one a line; - is standard input"),
       Flag.optional,

@@ -3,6 +3,7 @@ import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { makeIdempotencyKey, type Submission } from "../../client/HeddleClient.ts"
 import { IdempotencyKey, type ThreadId } from "../../contracts/Identifiers.ts"
+import { pathFlag } from "../Paths.ts"
 import { readBatch } from "../batch/BatchFile.ts"
 import { noCheckpoint, openCheckpoint } from "../batch/Checkpoint.ts"
 import { makeReport } from "../batch/Report.ts"
@@ -35,11 +36,11 @@ const allFlags = {
     Flag.withDefault(false),
   ),
   timeout: durationFlag("timeout", "How long to wait at most").pipe(Flag.optional),
-  jsonl: Flag.Path("jsonl", { pathType: "file" }).pipe(
+  jsonl: pathFlag("jsonl").pipe(
     Flag.withDescription("Submit every line of this file; - is standard input"),
     Flag.optional,
   ),
-  checkpoint: Flag.Path("checkpoint", { pathType: "file" }).pipe(
+  checkpoint: pathFlag("checkpoint").pipe(
     Flag.withDescription("With --jsonl: remember here what was submitted, and go on from it"),
     Flag.optional,
   ),

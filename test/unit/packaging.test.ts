@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { buildCli } from "../../scripts/buildCli.ts"
 
 const root = join(import.meta.dirname, "..", "..")
 const bin = (name: string) => join(root, "node_modules", ".bin", name)
@@ -25,6 +26,8 @@ const run = async (program: string, args: ReadonlyArray<string>, cwd: string): P
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string }>>
   readonly dependencies: Readonly<Record<string, string>>
+  readonly bin: Readonly<Record<string, string>>
+  readonly version: string
 }
 
 const readManifest = async (): Promise<Manifest> =>
@@ -37,6 +40,7 @@ const pack = async (folder: string): Promise<{ archive: string; paths: ReadonlyA
   await cp(join(root, "package.json"), join(staged, "package.json"))
   await cp(join(root, "LICENSE"), join(staged, "LICENSE"))
   await run(bin("tsc"), ["-p", "tsconfig.build.json", "--outDir", join(staged, "dist")], root)
+  await buildCli(join(staged, "dist", "cli"))
   const packed = await run("npm", ["pack", "--json", "--ignore-scripts"], staged)
   const answer = JSON.parse(packed) as unknown
   const [entry] = (Array.isArray(answer) ? answer : Object.values(answer as object)) as Array<{
@@ -111,6 +115,24 @@ describe("the packed package", () => {
       console.log(JSON.stringify(order.name))`
     const printed = await run(process.execPath, ["--input-type=module", "--eval", code], project)
     expect(JSON.parse(printed)).toBe("order")
+  })
+
+  it("brings a command that needs nothing but Node", async () => {
+    const command = join(project, "node_modules", "heddle", manifest.bin["heddle"] ?? "")
+    const alone = join(folder, "alone", "dist", "cli", "heddle.js")
+    await cp(
+      join(project, "node_modules", "heddle", "package.json"),
+      join(folder, "alone", "package.json"),
+    )
+    await cp(command, alone)
+    for (const path of [command, alone]) {
+      expect((await run(path, ["--version"], folder)).trim()).toBe(manifest.version)
+    }
+    const imported = [...(await readFile(alone, "utf8")).matchAll(/\bfrom"([^"]+)"/g)]
+    expect(imported.length).toBeGreaterThan(3)
+    expect(imported.map(([, name]) => name).filter((name) => !name?.startsWith("node:"))).toEqual(
+      [],
+    )
   })
 
   it("gives its client to Node", async () => {
