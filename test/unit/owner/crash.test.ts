@@ -1,11 +1,11 @@
 /** The owner dies at every failpoint, its storage fails at every block, messages are lost and late. */
 import { Effect, Exit, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
-import type { ThreadId } from "../../../contracts/Identifiers.ts"
+import type { IdempotencyKey, ThreadId } from "../../../contracts/Identifiers.ts"
 import { ownerFailpoints } from "../../../owner-object/Owner.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
 import { makeRegistry } from "./makeRegistry.ts"
-import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
+import { agent, makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
 const run = Effect.runPromise
 
@@ -56,6 +56,17 @@ const forgetThread = (world: World) =>
     abort: true,
   })
 
+const submitMany = (world: World) =>
+  world.client.submitMany({
+    ownerId,
+    submissions: ["a 1", "b 1", "a 2"].map((text) => ({
+      threadId: text.slice(0, 1) as ThreadId,
+      agent,
+      input: null,
+      idempotencyKey: text as IdempotencyKey,
+    })),
+  })
+
 describe("an owner that dies", () => {
   for (const name of ownerFailpoints) {
     for (const side of ["before", "after"]) {
@@ -99,6 +110,28 @@ describe("an owner that dies", () => {
           nonterminal: 0,
           dueLanes: 0,
           unfinishedPasses: 0,
+        })
+      })
+    }
+  }
+
+  for (const name of ["enroll", "body", "finish"]) {
+    for (const side of ["before", "after"]) {
+      it(`at ${name}:${side} of many submissions settles each exactly once`, async () => {
+        const world = makeOwnerWorld()
+        const { died } = dieAt(world, `${name}:${side}`)
+        const first = Effect.runFork(submitMany(world))
+        await died
+        if (name === "finish") await run(Fiber.await(first))
+        const { outcomes } = await run(submitMany(world))
+        expect(outcomes.map(({ _tag }) => _tag)).toEqual(["Accepted", "Accepted", "Accepted"])
+        await world.quiet()
+        expect(world.thread("a").settled).toEqual([1, 2])
+        expect(world.thread("b").settled).toEqual([1])
+        expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({
+          nonterminal: 0,
+          lanes: 2,
+          dueLanes: 0,
         })
       })
     }

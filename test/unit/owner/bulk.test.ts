@@ -1,0 +1,311 @@
+/** Commands for all that a filter means: what is meant, page by page, and each effect told for itself. */
+import { Effect } from "effect"
+import { describe, expect, it, vi } from "vitest"
+import { callerHeaders } from "../../../contracts/Authorization.ts"
+import type { AbortManyReply, BulkCursor, RetryManyReply } from "../../../contracts/Bulk.ts"
+import { AgentId, IdempotencyKey, ThreadId } from "../../../contracts/Identifiers.ts"
+import type { Fate } from "../../../contracts/transport/InMemory.ts"
+import { wouldAbort, wouldRetry } from "../../../owner-object/Bulk.ts"
+import { agent, makeOwnerWorld, ownerId, type WorldOptions } from "./OwnerWorld.ts"
+
+const go = Effect.runPromise
+type World = ReturnType<typeof makeOwnerWorld>
+
+const words = { author: "ann", reason: "looked at it" }
+const all = { ownerId, filter: {}, ...words, dryRun: false }
+const dry = { ...all, dryRun: true }
+
+const idsOf = (...names: ReadonlyArray<string>) => names.map((name) => ThreadId.make(name))
+
+/** Threads with so many submissions each, finished and not begun. */
+const makeWorld = async (open: Readonly<Record<string, number>>, options: WorldOptions = {}) => {
+  const world = makeOwnerWorld(options)
+  for (const [thread, count] of Object.entries(open))
+    for (let nth = 0; nth < count; nth++) await go(world.submit(thread))
+  await world.until(
+    "all are finished",
+    () => world.storage.sql.all("SELECT 1 FROM lanes WHERE enrolled IS NOT NULL").length === 0,
+  )
+  return world
+}
+
+/** Thread, sequence and what became of it. */
+const told = ({ results }: AbortManyReply | RetryManyReply) =>
+  results.map(({ effect, sequence, threadId }) => {
+    if (effect._tag === "Planned") return `${threadId}${sequence} ${effect.would}`
+    return `${threadId}${sequence} ${effect._tag === "Done" ? "done" : effect.error._tag}`
+  })
+
+const silent = ({ unanswered }: AbortManyReply | RetryManyReply) =>
+  unanswered.map(({ error, threadId }) => `${threadId} ${error._tag}`)
+
+describe("an abort of many", () => {
+  it("ends every open submission, each as one abort would", async () => {
+    const world = await makeWorld({ b: 1, a: 2 })
+    const reply = await go(world.client.abortMany(all))
+    expect(told(reply)).toEqual(["a1 done", "a2 done", "b1 done"])
+    expect(reply).not.toHaveProperty("next")
+    expect(reply.results[0]).toMatchObject({
+      agent,
+      state: "ready",
+      effect: {
+        reply: { _tag: "Settled", settlement: { outcome: "aborted", abort: { ...words } } },
+      },
+    })
+    expect(world.thread("a").aborts).toMatchObject([
+      { principal: "tester" },
+      { principal: "tester" },
+    ])
+    await world.quiet()
+    expect(await go(world.client.maintenanceStatus({ ownerId }))).toMatchObject({ nonterminal: 0 })
+    expect(world.thread("a").settled).toEqual([])
+  })
+
+  it("that is only tried writes nothing, and tells what it would do", async () => {
+    const world = await makeWorld({ a: 2 })
+    world.thread("a").turn = "run"
+    await world.alarmsUntil("it runs", () => world.thread("a").turns > 0)
+    await world.until("no pass goes on", () => !world.isDelivering())
+    const before = { dump: world.storage.dump(), written: world.storage.counts().written }
+    const transaction = vi.spyOn(world.storage, "transaction")
+    expect(told(await go(world.client.abortMany(dry)))).toEqual(["a1 interrupt", "a2 settle"])
+    expect(told(await go(world.client.retryMany(dry)))).toEqual(["a1 nothing", "a2 retry"])
+    expect(transaction).not.toHaveBeenCalled()
+    expect(world.storage.counts().written).toBe(before.written)
+    expect(world.storage.dump()).toBe(before.dump)
+    expect(world.thread("a").aborts).toEqual([])
+    expect(world.thread("a").commands).toEqual([])
+  })
+
+  it("of an untouched owner means nothing, and leaves it untouched", async () => {
+    const world = makeOwnerWorld()
+    expect(await go(world.client.abortMany(all))).toEqual({ results: [], unanswered: [] })
+    expect(world.storage.dump()).toBe("[]")
+  })
+
+  it("goes on behind a page, and means nothing twice", async () => {
+    const open = { a: 3, b: 1, c: 2, d: 1 }
+    for (const limits of [{}, { bulkThreads: 1 }, { bulkLanes: 1 }, { bulkSlots: 1 }]) {
+      const world = await makeWorld(open, { limits })
+      const pages: Array<ReadonlyArray<string>> = []
+      let after: BulkCursor | undefined
+      do {
+        const page: RetryManyReply = await go(
+          world.client.retryMany({ ...dry, limit: 2, ...(after === undefined ? {} : { after }) }),
+        )
+        pages.push(told(page))
+        after = page.next
+      } while (after !== undefined)
+      expect(Math.max(...pages.map((page) => page.length))).toBe(2)
+      expect(pages.flat()).toEqual(
+        ["a1", "a2", "a3", "b1", "c1", "c2", "d1"].map((name) => `${name} retry`),
+      )
+    }
+  })
+
+  it("takes no more of a page than the owner allows", async () => {
+    const world = await makeWorld({ a: 3 }, { limits: { bulkSubmissions: 2 } })
+    for (const limit of [99, 2, undefined]) {
+      const page = await go(
+        world.client.abortMany({ ...dry, ...(limit === undefined ? {} : { limit }) }),
+      )
+      expect(page.results).toHaveLength(2)
+      expect(page.next).toEqual({ threadId: "a", sequence: 2 })
+    }
+    expect((await go(world.client.abortMany({ ...dry, limit: 0 }))).results).toHaveLength(1)
+  })
+
+  it("asks no thread that owes nothing", async () => {
+    const world = await makeWorld({ a: 1, b: 1 })
+    await world.quiet()
+    await go(world.submit("b"))
+    await world.until("it is finished", () => world.lane("b")?.["enrolled"] === null)
+    expect(told(await go(world.client.abortMany(all)))).toEqual(["b2 done"])
+    expect(world.thread("a").asked).toBe(0)
+  })
+
+  it("asks a thread of which nobody knows what it owes", async () => {
+    let armed = true
+    const world = makeOwnerWorld({
+      hooks: {
+        reply: (message): Fate => {
+          if (!armed || message._tag !== "Request" || message.tag !== "admit") return "deliver"
+          armed = false
+          return "drop"
+        },
+      },
+    })
+    await go(Effect.flip(world.submit("a")))
+    expect(told(await go(world.client.abortMany(all)))).toEqual(["a1 done"])
+  })
+
+  it("tells which threads did not answer, and goes on with the others", async () => {
+    const world = await makeWorld({ a: 1, b: 1, c: 1 })
+    world.thread("a").visiting = "fail"
+    world.thread("b").visiting = "hang"
+    const reply = await go(world.client.abortMany(all))
+    expect(told(reply)).toEqual(["c1 done"])
+    expect(silent(reply)).toEqual(["a Unavailable", "b Unavailable"])
+    expect(world.thread("a").aborts).toEqual([])
+  })
+
+  it("sends a thread nothing more once that did not answer", async () => {
+    const world = await makeWorld(
+      { a: 3, b: 1 },
+      {
+        hooks: {
+          request: (message): Fate =>
+            message._tag === "Request" &&
+            message.tag === "requestAbort" &&
+            (message.payload as { readonly threadId: string }).threadId === "a"
+              ? "drop"
+              : "deliver",
+        },
+      },
+    )
+    expect(told(await go(world.client.abortMany(all)))).toEqual([
+      "a1 Unavailable",
+      "a2 Unavailable",
+      "a3 Unavailable",
+      "b1 done",
+    ])
+    await world.quiet()
+    expect(world.thread("a").settled).toEqual([1, 2, 3])
+  })
+
+  it("tells refusals one by one", async () => {
+    const world = await makeWorld({ a: 1, b: 2 })
+    world.thread("a").forgottenAt = 7
+    const reply = await go(world.client.abortMany(all))
+    expect(silent(reply)).toEqual(["a ThreadForgotten"])
+    expect(told(reply)).toEqual(["b1 done", "b2 done"])
+  })
+
+  it("is safe to repeat", async () => {
+    const world = await makeWorld({ a: 2 })
+    world.thread("a").turn = "run"
+    await world.alarmsUntil("it runs", () => world.thread("a").turns > 0)
+    expect(told(await go(world.client.abortMany(all)))).toEqual(["a1 done", "a2 done"])
+    const again = await go(world.client.abortMany(all))
+    expect(told(again)).toEqual(["a1 done"])
+    expect(again.results[0]).toMatchObject({
+      state: "running",
+      effect: { reply: { _tag: "Aborting" } },
+    })
+  })
+
+  it("is a principal's alone", async () => {
+    const world = makeOwnerWorld()
+    const client = world.connect(callerHeaders({ _tag: "Owner", ownerId }))
+    expect(await go(Effect.flip(client.abortMany(all)))).toMatchObject({ _tag: "OperationDenied" })
+  })
+})
+
+describe("a filter", () => {
+  const meant = async (world: World, filter: object, rest: object = {}) =>
+    told(await go(world.client.retryMany({ ...dry, filter, ...rest })))
+
+  it("means the threads that it names, each once, and no others", async () => {
+    const world = await makeWorld({ a: 1, b: 1, c: 1 })
+    expect(await meant(world, { threadIds: idsOf("c", "a", "c", "x") })).toEqual([
+      "a1 retry",
+      "c1 retry",
+    ])
+    expect(world.thread("b").asked).toBe(0)
+    expect(world.thread("x").asked).toBe(0)
+  })
+
+  it("is not widened by a cursor", async () => {
+    const world = await makeWorld({ a: 1, b: 2, c: 1 })
+    const threadIds = idsOf("a", "c")
+    for (const after of [
+      { threadId: "b", sequence: 0 },
+      { threadId: "b", sequence: 1 },
+    ])
+      expect(await meant(world, { threadIds }, { after })).toEqual(["c1 retry"])
+    expect(
+      await meant(world, { blocker: "paused" }, { after: { threadId: "b", sequence: 0 } }),
+    ).toEqual([])
+    expect(world.thread("b").asked).toBe(0)
+  })
+
+  it("is asked of the thread as far as it is about submissions", async () => {
+    const world = await makeWorld({ a: 1 })
+    await go(
+      world.client.submit({
+        ownerId,
+        threadId: ThreadId.make("a"),
+        agent: AgentId.make("other"),
+        input: null,
+        idempotencyKey: IdempotencyKey.make("other"),
+      }),
+    )
+    expect(await meant(world, { agent: "other" })).toEqual(["a2 retry"])
+    expect(await meant(world, { agent: "nobody" })).toEqual([])
+  })
+
+  it("means the threads that are held by what it says", async () => {
+    const world = await makeWorld(
+      { a: 1, b: 1, c: 1, d: 1 },
+      { limits: { faultRetryMillis: 60_000 } },
+    )
+    const paused = { ownerId, threadId: ThreadId.make("b"), ...words }
+    await go(world.client.pauseThread(paused))
+    const faulted = world.thread("c")
+    faulted.lost = true
+    faulted.recovery = "fail"
+    world.thread("d").turn = "binding"
+    world.thread("a").turn = "run"
+    await world.alarmsUntil(
+      "one is faulted and one waits for its agent",
+      () =>
+        String(world.lane("c")?.["marks"]).includes("faultRetryAt") &&
+        String(world.lane("d")?.["marks"]).includes("binding"),
+    )
+    expect(await meant(world, { blocker: "paused" })).toEqual(["b1 retry"])
+    expect(await meant(world, { blocker: "fault" })).toEqual(["c1 retry"])
+    expect(await meant(world, { blocker: "binding" })).toEqual(["d1 retry"])
+    expect(await meant(world, { blocker: "stalled" })).toEqual([])
+  })
+})
+
+describe("a retry of many", () => {
+  it("ends the waits of its threads, and has each submission go on", async () => {
+    const world = await makeWorld({ a: 1, b: 1 }, { limits: { faultRetryMillis: 60_000 } })
+    for (const name of ["a", "b"]) {
+      world.thread(name).lost = true
+      world.thread(name).recovery = "fail"
+    }
+    await world.alarmsUntil("both are faulted", () =>
+      ["a", "b"].every((name) => String(world.lane(name)?.["marks"]).includes("faultRetryAt")),
+    )
+    for (const name of ["a", "b"]) world.thread(name).recovery = "repair"
+    const reply = await go(world.client.retryMany({ ...all, filter: { blocker: "fault" } }))
+    expect(told(reply)).toEqual(["a1 done", "b1 done"])
+    await world.quiet()
+    expect(world.thread("a").settled).toEqual([1])
+    expect(world.thread("b").settled).toEqual([1])
+  })
+})
+
+describe("what a command would do", () => {
+  it("is told by the state of its submission", () => {
+    const states = ["ready", "suspended", "running", "unknown", "joined", "settled"] as const
+    expect(states.map(wouldAbort)).toEqual([
+      "settle",
+      "settle",
+      "interrupt",
+      "settle",
+      "refuse",
+      "refuse",
+    ])
+    expect(states.map(wouldRetry)).toEqual([
+      "retry",
+      "retry",
+      "nothing",
+      "refuse",
+      "refuse",
+      "refuse",
+    ])
+  })
+})
