@@ -543,6 +543,6 @@ export const errorOf = (sent: unknown): AnyHeddleError => {
     case "WorkOwed":
       return new WorkOwed(data)
     default:
-      return new UnrecognizedError(String((data as { _tag?: unknown })._tag), data)
+      return new UnrecognizedError(data)
   }
 }

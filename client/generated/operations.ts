@@ -660,5 +660,5 @@ export const operationShapes = {
   runMaintenance: { kind: "unary", keys: [] },
   listThreads: { kind: "unary", keys: [] },
   listOwners: { kind: "unary", keys: [] },
-  watch: { kind: "stream", keys: [] },
+  watch: { kind: "stream", keys: [], cases: ["Opened","Lane","Gap","Ended"] },
 } as const satisfies Readonly<Record<keyof Operations, OperationShape>>

@@ -4,7 +4,7 @@
  * Written by `npm run generate` from contracts/. Do not edit: say it in the contract, and generate
  * again.
  */
-import type { Unrecognized } from "../sdk/HeddleError.ts"
+import type { Unrecognized } from "../sdk/Operations.ts"
 
 /** Any JSON value. */
 export type Json =

@@ -53,26 +53,16 @@ export class HeddleError<Tag extends string = string> extends Error {
   }
 }
 
-declare const unrecognized: unique symbol
-
-/** A tag that this version of the SDK does not know: a newer deployment has added it. */
-export type UnrecognizedTag = string & { readonly [unrecognized]: true }
-
-/** A case of a union that this version of the SDK does not know. */
-export interface Unrecognized {
-  readonly _tag: UnrecognizedTag
-}
-
 /** An error that this version of the SDK does not know: a newer deployment has added it. */
-export class UnrecognizedError extends HeddleError<UnrecognizedTag> {
-  /** As it was sent. */
+export class UnrecognizedError extends HeddleError<"Unrecognized"> {
+  /** As it was sent, with the tag that it has there. */
   readonly data: ErrorFields
 
-  constructor(tag: string, sent: ErrorFields) {
+  constructor(sent: ErrorFields) {
     super(
       {
-        tag: tag as UnrecognizedTag,
-        meaning: `The deployment answered with an error that this client does not know: ${told(tag)}.`,
+        tag: "Unrecognized",
+        meaning: `The deployment answered with an error that this client does not know: ${told(sent["_tag"])}.`,
         remedy: "Update the client.",
         fields: [],
       },

@@ -5,6 +5,7 @@
  *   the same payload and so with the same keys.
  * - O2 A payload that JSON cannot say is `InvalidInput`, like one that the deployment refuses, and
  *   nothing is sent.
+ * - O3 What a newer deployment adds to an open union is `Unrecognized`, and breaks nothing.
  */
 import type { WireTarget } from "../../contracts/transport/Wire.ts"
 import { callOnce } from "./Call.ts"
@@ -28,6 +29,15 @@ export interface OperationShape {
   readonly kind: "unary" | "stream" | "records"
   /** Where in its payload the keys of its intents are. */
   readonly keys: ReadonlyArray<ReadonlyArray<string>>
+  /** The tags of an answer that may get others; a case of theirs is `Unrecognized`. */
+  readonly cases?: ReadonlyArray<string>
+}
+
+/** A case of an answer that this version of the SDK does not know: a newer deployment has added it. */
+export interface Unrecognized {
+  readonly _tag: "Unrecognized"
+  /** As it was sent. */
+  readonly sent: unknown
 }
 
 /** One operation, without its types. */
@@ -62,6 +72,17 @@ const payloadOrError = (
   }
 }
 
+const tagOf = (value: unknown): unknown =>
+  typeof value === "object" && value !== null && "_tag" in value ? value._tag : undefined
+
+/** Reads an answer, or one value of a stream. */
+const reading = ({ cases }: OperationShape): ((value: unknown) => unknown) => {
+  if (cases === undefined) return (value) => value
+  const known: ReadonlySet<unknown> = new Set(cases)
+  return (sent) =>
+    known.has(tagOf(sent)) ? sent : ({ _tag: "Unrecognized", sent } satisfies Unrecognized) // O3
+}
+
 const operation =
   (
     tag: string,
@@ -74,14 +95,15 @@ const operation =
       return shape.kind === "unary" ? Promise.reject(sent) : failedStream(sent)
     }
     const { payload } = sent
+    const read = reading(shape)
     if (shape.kind === "unary") {
-      const once = () => callOnce({ target, errorOf, tag, payload, signal })
+      const once = () => callOnce({ target, errorOf, tag, payload, signal }).then(read)
       return repeating(once, repetition, signal) // O1
     }
     const calling = (own: AbortSignal) => ({ target, errorOf, tag, payload, signal: own })
     return shape.kind === "records"
-      ? resumingStream({ calling, repetition: recordsRepetition, signal })
-      : plainStream({ calling, repetition: unaryRepetition, signal })
+      ? resumingStream({ calling, read, repetition: recordsRepetition, signal })
+      : plainStream({ calling, read, repetition: unaryRepetition, signal })
   }
 
 /** All operations by their names. */

@@ -19,13 +19,14 @@ export interface HeddleStream<Value> extends AsyncIterableIterator<Value, void, 
 
 export interface StreamOptions {
   readonly calling: (signal: AbortSignal) => Calling
+  readonly read: (value: unknown) => unknown
   readonly repetition: Repetition
   readonly signal: AbortSignal | undefined
 }
 
 /** One lost connection after another, until a value comes; what is lost later is the caller's to know. */
 async function* untilFirst(
-  { calling, repetition }: StreamOptions,
+  { calling, read, repetition }: StreamOptions,
   signal: AbortSignal,
 ): AsyncGenerator<unknown, void, undefined> {
   for (let nth = 1; ; nth++) {
@@ -33,7 +34,7 @@ async function* untilFirst(
     try {
       for await (const frame of connection(calling(signal))) {
         delivered = true
-        yield frame
+        yield read(frame)
       }
       return
     } catch (error) {
@@ -68,7 +69,8 @@ interface Reading {
 }
 
 /** Whether the reader is shown the frame; moves its position. */
-const pass = (reading: Reading, frame: Frame): boolean => {
+const pass = (reading: Reading, value: unknown): boolean => {
+  const frame: Frame = typeof value === "object" && value !== null ? value : {}
   reading.delivered = true
   const sequence = sequenceOf(frame)
   if (sequence === undefined) return frame._tag !== "Cursor"
@@ -92,7 +94,7 @@ const mayGoOn = (reading: Reading, error: unknown): boolean =>
 
 /** Opens connection after connection, each from where the last one ended. */
 async function* resuming(
-  { calling, repetition }: StreamOptions,
+  { calling, read, repetition }: StreamOptions,
   signal: AbortSignal,
 ): AsyncGenerator<unknown, void, undefined> {
   const first = calling(signal)
@@ -104,7 +106,7 @@ async function* resuming(
     const from = reading.after === undefined ? payload : { ...payload, after: reading.after }
     try {
       for await (const frame of connection({ ...first, payload: from })) {
-        if (pass(reading, frame as Frame)) yield frame
+        if (pass(reading, frame)) yield read(frame)
       }
     } catch (error) {
       if (!mayGoOn(reading, error) || reading.failures >= repetition.times) throw error // S2

@@ -17,8 +17,7 @@ export * from "../generated/errors.ts"
 export type { OperationErrors, Operations } from "../generated/operations.ts"
 export type * from "../generated/types.ts"
 export { HeddleError, UnrecognizedError } from "./HeddleError.ts"
-export type { Unrecognized, UnrecognizedTag } from "./HeddleError.ts"
-export type { CallOptions } from "./Operations.ts"
+export type { CallOptions, Unrecognized } from "./Operations.ts"
 export type { HeddleStream } from "./Stream.ts"
 
 /** A service binding to the `Api` entrypoint of a deployment, as the caller's `env` has it. */

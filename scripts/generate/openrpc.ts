@@ -47,10 +47,8 @@ const described = (schema: Json): { readonly description?: string } => {
 
 const errorObject = ({ tag, meaning, remedy }: ErrorModel) => ({
   code: codeOf(tag),
-  message: meaning,
+  message: `${tag}: ${meaning} Remedy: ${remedy}`,
   data: { $ref: `#/components/schemas/${tag}` },
-  "x-tag": tag,
-  "x-remedy": remedy,
 })
 
 const methodOf = (operation: OperationModel) => ({

@@ -1,7 +1,5 @@
 /**
  * The files of `client/generated/`: types, errors and operations of the SDK, as text. Pure.
- *
- * - K1 A key of an intent is optional in a payload: the SDK makes it before the first try.
  */
 import {
   type ContractModel,
@@ -9,8 +7,8 @@ import {
   fieldsOf,
   type Json,
   type OperationModel,
-  referenceOf,
 } from "./contract.ts"
+import { keysOf, openCases, reached, refuseHiddenOpenUnions, withOptionalKeys } from "./shapes.ts"
 import {
   behind,
   descriptionOf,
@@ -27,78 +25,11 @@ const header = (what: string): string =>
     "Written by `npm run generate` from contracts/. Do not edit: say it in the contract, and generate again.",
   )
 
-const keyField = "idempotencyKey"
-
 const pascal = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
 const payloadName = (operation: string): string => `${pascal(operation)}Payload`
 
-/** All schemas inside one. */
-const inside = (schema: Json): ReadonlyArray<Json> => {
-  const found: Array<Json> = []
-  const walk = (value: unknown): void => {
-    if (Array.isArray(value)) return value.forEach(walk)
-    if (typeof value !== "object" || value === null) return
-    found.push(value as Json)
-    Object.values(value).forEach(walk)
-  }
-  walk(schema)
-  return found
-}
-
-/** The names of all definitions that schemas lead to. */
-const reached = (
-  roots: ReadonlyArray<Json>,
-  definitions: ContractModel["definitions"],
-): ReadonlySet<string> => {
-  const names = new Set<string>()
-  const visit = (schema: Json): void => {
-    for (const one of inside(schema)) {
-      const name = referenceOf(one)
-      if (name === undefined || names.has(name)) continue
-      names.add(name)
-      const definition = definitions[name]
-      if (definition !== undefined) visit(definition)
-    }
-  }
-  roots.forEach(visit)
-  return names
-}
-
 const objectsOnly = (schema: Json): boolean => schema["type"] === "object"
-
-/** Where in a payload keys are: the ways to them. */
-const keysOf = (
-  schema: Json,
-  definitions: ContractModel["definitions"],
-): ReadonlyArray<ReadonlyArray<string>> => {
-  const name = referenceOf(schema)
-  const seen = name === undefined ? schema : (definitions[name] ?? {})
-  if (seen["type"] === "array" && typeof seen["items"] === "object" && seen["items"] !== null) {
-    return keysOf(seen["items"] as Json, definitions).map((way) => ["[]", ...way])
-  }
-  return fieldsOf(seen).flatMap((field) =>
-    field.name === keyField
-      ? [[keyField]]
-      : keysOf(field.schema, definitions).map((way) => [field.name, ...way]),
-  )
-}
-
-/** The payload with optional keys. K1 */
-const withOptionalKeys = (schema: Json): Json => {
-  const key = fieldsOf(schema).find(({ name }) => name === keyField)
-  if (key === undefined) return schema
-  const text = descriptionOf(key.schema) ?? ""
-  const description = `${text} Made here, once for each call, unless it is given.`.trimStart()
-  return {
-    ...schema,
-    properties: {
-      ...(schema["properties"] as Record<string, Json>),
-      [keyField]: { allOf: [key.schema, { description }] }, // K1
-    },
-    required: (schema["required"] as ReadonlyArray<string>).filter((name) => name !== keyField),
-  }
-}
 
 const errorTags = ({ errors }: ContractModel): ReadonlySet<string> =>
   new Set(errors.map(({ tag }) => tag))
@@ -119,6 +50,7 @@ const printDefinition = (name: string, schema: Json, printing: Printing): string
 /** `types.ts`: what crosses. */
 export const typesFile = (contract: ContractModel): string => {
   const { definitions, operations } = contract
+  refuseHiddenOpenUnions(contract)
   const nameOf = dataName(contract)
   const replies = reached(
     [...operations.map(({ result }) => result), ...contract.errors.map(({ data }) => data)],
@@ -143,7 +75,7 @@ export const typesFile = (contract: ContractModel): string => {
   const uses = body.some((text) => /\bUnrecognized\b/.test(text))
   return [
     header("The types of what crosses: identifiers, replies, frames and payloads."),
-    uses ? `import type { Unrecognized } from "../sdk/HeddleError.ts"\n\n` : "\n",
+    uses ? `import type { Unrecognized } from "../sdk/Operations.ts"\n\n` : "\n",
     "/** Any JSON value. */\n",
     "export type Json =\n  | null\n  | boolean\n  | number\n  | string\n  | ReadonlyArray<Json>\n",
     "  | { readonly [key: string]: Json }\n\n",
@@ -194,7 +126,7 @@ export const errorsFile = (contract: ContractModel): string => {
     '  const data = (typeof sent === "object" && sent !== null ? sent : {}) as AnyErrorData\n',
     "  switch (data._tag) {\n",
     ...tags.map((tag) => `    case ${JSON.stringify(tag)}:\n      return new ${tag}(data)\n`),
-    "    default:\n      return new UnrecognizedError(String((data as { _tag?: unknown })._tag), data)\n  }\n}\n",
+    "    default:\n      return new UnrecognizedError(data)\n  }\n}\n",
   ].join("")
 }
 
@@ -231,7 +163,9 @@ export const operationsFile = (contract: ContractModel): string => {
   const { operations, definitions } = contract
   const shapes = operations.map((operation) => {
     const keys = JSON.stringify(keysOf(operation.payload, definitions))
-    return `  ${operation.name}: { kind: ${JSON.stringify(kindOf(operation))}, keys: ${keys} },\n`
+    const cases = openCases(operation.result, definitions)
+    const open = cases === undefined ? "" : `, cases: ${JSON.stringify(cases)}`
+    return `  ${operation.name}: { kind: ${JSON.stringify(kindOf(operation))}, keys: ${keys}${open} },\n`
   })
   const failures = operations.map(
     ({ name, errors }) =>

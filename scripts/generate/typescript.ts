@@ -87,7 +87,7 @@ export const behind = (mark: string, type: string): string =>
 const isAnyText = (schema: Json): boolean => schema["type"] === "string" && isOnly(schema, ["type"])
 
 /** Any tag: what is left of a union for those to come. */
-const isAnyCase = (schema: Json): boolean => {
+export const isAnyCase = (schema: Json): boolean => {
   const fields = fieldsOf(schema)
   const [tag] = fields
   return fields.length === 1 && tag?.name === "_tag" && isAnyText(tag.schema)

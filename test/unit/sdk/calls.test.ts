@@ -1,0 +1,216 @@
+import { describe, expect, it } from "vitest"
+import { createHeddle, HeddleError, isHeddleError } from "../../../client/sdk/index.ts"
+import { receipt, settlement, submission } from "../client/fakes.ts"
+import { failed, fakeBinding, gone, lost, never, ok } from "./fakeBinding.ts"
+
+const { idempotencyKey: _, ...unkeyed } = submission
+const submitted = {
+  ownerId: receipt.ownerId,
+  threadId: receipt.threadId,
+  submissionId: receipt.submissionId,
+}
+
+const keyOf = ({ payload }: { readonly payload: unknown }) =>
+  (payload as { readonly idempotencyKey: string }).idempotencyKey
+
+const rejection = async (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => expect.unreachable("the call succeeded"),
+    (error: unknown) => error,
+  )
+
+describe("a call", () => {
+  it("sends its payload, and resolves to the answer", async () => {
+    const fake = fakeBinding(() => ok(receipt))
+    const heddle = createHeddle(fake)
+    expect(await heddle.submit(submission)).toEqual(receipt)
+    expect(fake.requests).toMatchObject([
+      { _tag: "Request", tag: "submit", payload: submission, headers: [] },
+    ])
+  })
+
+  it("is repeated when it got lost, with one key and ids of its own", async () => {
+    const fake = fakeBinding(
+      () => Promise.reject(lost()),
+      () => failed(gone),
+      () => {
+        throw lost()
+      },
+      () => ok(receipt),
+    )
+    const heddle = createHeddle(fake)
+    expect(await heddle.submit(unkeyed)).toEqual(receipt)
+    expect(new Set(fake.requests.map(keyOf)).size).toBe(1)
+    expect(new Set(fake.requests.map(({ id }) => id)).size).toBe(4)
+    await heddle.submit(unkeyed)
+    expect(keyOf(fake.requests[4] ?? { payload: {} })).not.toBe(
+      keyOf(fake.requests[0] ?? { payload: {} }),
+    )
+  })
+
+  it("is given up after four repetitions, with the last failure", async () => {
+    const fake = fakeBinding(() => failed(gone))
+    const error = await rejection(createHeddle(fake).status(submitted))
+    expect(error).toMatchObject({ tag: "Unavailable", retryable: true, reason: "A fence" })
+    expect(fake.requests).toHaveLength(5)
+  })
+
+  it("is not repeated when the other side is overloaded, nor when it would fail again", async () => {
+    for (const answer of [
+      { ...gone, overloaded: true },
+      { ...gone, retryable: false },
+      { _tag: "SubmissionNotFound", submissionId: receipt.submissionId },
+    ]) {
+      const fake = fakeBinding(() => failed(answer))
+      expect(await rejection(createHeddle(fake).status(submitted))).toMatchObject({
+        tag: answer._tag,
+      })
+      expect(fake.requests).toHaveLength(1)
+    }
+  })
+
+  it("makes a key for each item of a batch, and keeps those that are given", async () => {
+    const fake = fakeBinding(() => ok({ outcomes: [] }))
+    const { ownerId, ...item } = submission
+    const { idempotencyKey: _key, ...unkeyedItem } = item
+    await createHeddle(fake).submitMany({ ownerId, submissions: [unkeyedItem, item, unkeyedItem] })
+    const [request] = fake.requests
+    const { submissions } = (request?.payload ?? {}) as {
+      submissions: ReadonlyArray<{ readonly idempotencyKey: string }>
+    }
+    const keys = submissions.map(({ idempotencyKey }) => idempotencyKey)
+    expect(keys[1]).toBe("key-1")
+    expect(new Set(keys).size).toBe(3)
+    expect(keys.every((key) => key.length > 0)).toBe(true)
+  })
+
+  it("drops what is undefined, and refuses what JSON cannot say before anything is sent", async () => {
+    const fake = fakeBinding(() => ok(receipt))
+    const heddle = createHeddle(fake)
+    await heddle.submit({
+      ...submission,
+      title: undefined,
+      idempotencyKey: undefined,
+      input: { at: 1 },
+    })
+    expect(Object.keys(fake.requests[0]?.payload ?? {})).not.toContain("title")
+    expect(keyOf(fake.requests[0] ?? { payload: {} })).toHaveLength(36)
+    const itself: Array<unknown> = []
+    itself.push(itself)
+    for (const [input, path] of [
+      [{ amounts: [1, Number.NaN] }, "input.amounts[1]"],
+      [{ big: 1n }, "input.big"],
+      [[() => 1], "input[0]"],
+      [itself, expect.stringMatching(/^input(\[0\])+/)],
+      [new Proxy({}, { ownKeys: () => expect.unreachable("looked") }), ""],
+    ]) {
+      const refused = heddle.submit({ ...submission, input: input as never })
+      expect(await rejection(refused)).toMatchObject({ tag: "InvalidInput", path })
+    }
+    expect(fake.requests).toHaveLength(1)
+  })
+
+  it("sends dates and the like as JSON writes them", async () => {
+    const fake = fakeBinding(() => ok(receipt))
+    const input = { at: new Date(0), none: undefined, deep: { list: [null, true, "a"] } }
+    await createHeddle(fake).submit({ ...submission, input: input as never })
+    expect(fake.requests[0]?.payload).toMatchObject({
+      input: JSON.parse(JSON.stringify(input)) as unknown,
+    })
+  })
+
+  it("never hangs on an answer that is none", async () => {
+    for (const answer of [
+      undefined,
+      null,
+      7,
+      {},
+      { _tag: "Failure" },
+      { _tag: "Failure", cause: [] },
+    ]) {
+      const fake = fakeBinding(() => answer as never)
+      const error = await rejection(createHeddle(fake).status(submitted))
+      expect(error).toMatchObject({ tag: "Unavailable", retryable: false })
+    }
+  })
+
+  it("takes null for no answer of its own, as over HTTPS", async () => {
+    const fake = fakeBinding(() => ok(undefined))
+    expect(await createHeddle(fake).recoveryStatus(submitted)).toBeNull()
+  })
+})
+
+describe("the signal of a call", () => {
+  it("rejects with its reason and tells the other side", async () => {
+    const fake = fakeBinding(never)
+    const controller = new AbortController()
+    const waiting = createHeddle(fake).status(submitted, { signal: controller.signal })
+    const reason = new Error("the user left")
+    controller.abort(reason)
+    expect(await rejection(waiting)).toBe(reason)
+    expect(fake.interrupts).toEqual(fake.requests.map(({ id }) => id))
+  })
+
+  it("sends nothing when it was aborted before", async () => {
+    const fake = fakeBinding(never)
+    const signal = AbortSignal.abort()
+    expect(await rejection(createHeddle(fake).submit(submission, { signal }))).toBe(signal.reason)
+    expect(fake.requests).toEqual([])
+  })
+
+  it("ends a pause between two tries", async () => {
+    const controller = new AbortController()
+    const fake = fakeBinding(() => {
+      queueMicrotask(() => controller.abort())
+      return failed(gone)
+    })
+    const { signal } = controller
+    expect(await rejection(createHeddle(fake).status(submitted, { signal }))).toBe(signal.reason)
+    expect(fake.requests).toHaveLength(1)
+  })
+})
+
+describe("waiting for a settlement", () => {
+  it("asks again when a wait ended, and over lost calls", async () => {
+    const fake = fakeBinding(
+      () => ok({ _tag: "Pending" }),
+      () => Promise.reject(lost()),
+      () => ok({ _tag: "Pending" }),
+      () => ok({ _tag: "Settled", settlement }),
+    )
+    expect(await createHeddle(fake).awaitSettled(receipt)).toEqual(settlement)
+    // Of a receipt only what names the submission is sent.
+    expect(fake.requests.map(({ payload }) => payload)).toEqual(
+      Array.from({ length: 4 }, () => submitted),
+    )
+  })
+
+  it("follows a submit of its own", async () => {
+    const fake = fakeBinding(
+      () => ok(receipt),
+      () => ok({ _tag: "Settled", settlement }),
+    )
+    expect(await createHeddle(fake).submitAndWait(unkeyed)).toEqual(settlement)
+  })
+})
+
+describe("an error", () => {
+  it("that this client does not know is one all the same, with what was sent", async () => {
+    const sent = { _tag: "Eclipsed", until: 7 }
+    const error = await rejection(createHeddle(fakeBinding(() => failed(sent))).status(submitted))
+    expect(isHeddleError(error)).toBe(true)
+    expect(error).toMatchObject({ tag: "Unrecognized", data: sent })
+  })
+
+  it("takes nothing from a peer but the fields of its contract", async () => {
+    const sent = JSON.parse(
+      `{"_tag":"Unauthenticated","reason":"no","stack":"evil","remedy":"pay","__proto__":{"tag":"x"}}`,
+    ) as unknown
+    const error = await rejection(createHeddle(fakeBinding(() => failed(sent))).status(submitted))
+    expect(error).toBeInstanceOf(HeddleError)
+    expect(error).toMatchObject({ tag: "Unauthenticated", reason: "no" })
+    expect((error as HeddleError).remedy).toMatch(/^Send a valid token/)
+    expect((error as HeddleError).stack).not.toBe("evil")
+    expect((error as HeddleError).message).toBe("No verified identity. [reason: no]")
+  })
+})
