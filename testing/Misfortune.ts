@@ -39,6 +39,8 @@ const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void =>
   world.platform.crash(object)
   object.state.wipe()
   world.lost.add(object.name)
+  for (const { ownerId, threadId } of world.plan.threads)
+    if (ownerId === object.name) world.forgotten.add(`${ownerId}/${threadId}`)
   world.queue.at(world.queue.now() + 500, client.runner, "rebuild", () =>
     client.run(perform(client, { _tag: "Rebuild", at: 0, client: 0, owner }, doing), () =>
       world.lost.delete(object.name),
@@ -65,6 +67,7 @@ const deleteLanes = (world: World, { kind, name, state }: SimulatedObject): void
   for (const threadId of threadIds) {
     owner.state.tamper("DELETE FROM lanes WHERE thread_id = ?", threadId)
     world.lost.add(`${ownerId}/${threadId}`)
+    world.forgotten.add(`${ownerId}/${threadId}`)
   }
   world.queue.at(world.queue.now() + 500, client.runner, "reconcile", () =>
     client.run(
@@ -77,8 +80,13 @@ const deleteLanes = (world: World, { kind, name, state }: SimulatedObject): void
 }
 
 const deleteFaults = (world: World, object: SimulatedObject): void => {
-  const { state } = ownerOf(world, object)
-  if (state.hasTable("recovery_faults")) state.tamper("DELETE FROM recovery_faults")
+  const { name, state } = ownerOf(world, object)
+  if (!state.hasTable("recovery_faults")) return
+  for (const { thread_id } of state.read<{ thread_id: string }>(
+    "SELECT thread_id FROM recovery_faults",
+  ))
+    world.forgotten.add(`${name}/${thread_id}`)
+  state.tamper("DELETE FROM recovery_faults")
 }
 
 const failStorage = (

@@ -87,6 +87,8 @@ export interface World {
   readonly killed: Map<string, number>
   /** Owners that were lost, and threads whose lanes were; not reconciled yet. */
   readonly lost: Set<string>
+  /** Threads whose owner was made to forget something of them. */
+  readonly forgotten: Set<string>
 }
 
 /** What a strike does to an object at a failpoint. */
@@ -301,6 +303,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
     killed: new Map<string, number>(),
     lost: new Set<string>(),
+    forgotten: new Set<string>(),
     clients: [],
     cron: () => Effect.void,
   }

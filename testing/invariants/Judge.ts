@@ -6,6 +6,7 @@
  */
 import type { Doing } from "../Client.ts"
 import type { World } from "../World.ts"
+import { accidentsLoseNothing } from "./Accidents.ts"
 import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
 import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
@@ -30,6 +31,7 @@ export const judge = {
     promisesAreKept(world, violate) // J2
     recordsHold(world, violate) // J2
     threadsKeepApart(world, violate) // J2
+    accidentsLoseNothing(world, violate) // J2
     nothingDeniedIsThere(world, violate)
     workIsBounded(world, violate)
     receiptsSurvive(world, doing, violate, settle)
