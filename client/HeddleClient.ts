@@ -19,11 +19,13 @@ import {
 } from "../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
 import type { Settlement } from "../contracts/Settlement.ts"
+import type { SubmitManyReply } from "../contracts/SubmitMany.ts"
 import { canRepeat, type Position, reconnecting } from "../contracts/transport/Reconnect.ts"
 import { type NativeStub, stubTarget } from "../contracts/transport/StubTarget.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireClient, type WireClient } from "../contracts/transport/WireClient.ts"
 import { httpTarget, type HttpTargetOptions } from "./HttpTarget.ts"
+import { type Batch, submitMany } from "./SubmitMany.ts"
 
 /** Every operation of `HeddleRpc` by its name. */
 export type Operations = WireClient<RpcGroup.Rpcs<typeof HeddleRpc>>
@@ -81,6 +83,14 @@ export class HeddleClient extends Context.Service<
      * with may have happened: submit again with the same `idempotencyKey`, if you brought one.
      */
     readonly submit: (submission: Submission) => ReturnType<Operations["submit"]>
+    /**
+     * Submits many inputs of one owner in one call, each with a key of its own, and gives what each came to, in their
+     * order. Repeats like `submit`, and only those that nobody could answer. At most 256, and 4 MiB of inputs, unless
+     * the deployment's limits say otherwise.
+     */
+    readonly submitMany: (
+      batch: Batch,
+    ) => Effect.Effect<SubmitManyReply, Effect.Error<ReturnType<Operations["submitMany"]>>>
     /** Waits for the settlement for as long as it takes. */
     readonly awaitSettled: (submitted: Submitted) => Effect.Effect<Settlement, AwaitError>
     /** Submits, and waits for the settlement. A failed run is a settlement, not a failure. */
@@ -151,10 +161,17 @@ const makeClient = Effect.fnUntraced(function* (
     (idempotencyKey === undefined ? makeIdempotencyKey : Effect.succeed(idempotencyKey)).pipe(
       Effect.flatMap((key) => submitting(once, { ...rest, idempotencyKey: key })), // C1
     )
+  const repeating = {
+    once: once.submitMany,
+    makeKey: makeIdempotencyKey,
+    pause: (nth: number) => pause(submitCurve, nth),
+    repeatsMax: submitRepeatsMax,
+  }
   const awaitSettled = (submitted: Submitted) => untilSettled(rpc, submitted, 0)
   return HeddleClient.of({
     rpc,
     submit,
+    submitMany: (batch) => submitMany(repeating, batch),
     awaitSettled,
     submitAndWait: (submission) => Effect.flatMap(submit(submission), awaitSettled),
     observe: ({ ownerId, threadId, after: start }) =>
