@@ -47,7 +47,7 @@ export type Operation = (
 ) => Promise<unknown> | HeddleStream<unknown>
 
 /** Of a call that got lost. */
-const unaryRepetition: Repetition = { times: 4, curve: { baseMillis: 50, maxMillis: 2_000 } }
+export const unaryRepetition: Repetition = { times: 4, curve: { baseMillis: 50, maxMillis: 2_000 } }
 
 /** Of a stream, between two new records. */
 const recordsRepetition: Repetition = { times: 10, curve: { baseMillis: 100, maxMillis: 5_000 } }

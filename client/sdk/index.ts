@@ -10,8 +10,9 @@ import { errorOf } from "../generated/errors.ts"
 import { operationShapes, type Operations } from "../generated/operations.ts"
 import type { Settlement, SubmitPayload } from "../generated/types.ts"
 import { httpTarget, type HttpTargetOptions } from "../HttpTarget.ts"
-import { type CallOptions, makeOperations } from "./Operations.ts"
+import { type CallOptions, makeOperations, unaryRepetition } from "./Operations.ts"
 import type { Repetition } from "./Repeat.ts"
+import { submittingMany } from "./submitMany.ts"
 
 export * from "../generated/errors.ts"
 export type { OperationErrors, Operations } from "../generated/operations.ts"
@@ -76,6 +77,7 @@ export const createHeddle = (options: HeddleOptions): Heddle => {
   }
   return {
     ...operations,
+    submitMany: submittingMany(operations.submitMany, unaryRepetition),
     awaitSettled,
     submitAndWait: async (payload, callOptions) =>
       awaitSettled(await operations.submit(payload, callOptions), callOptions),

@@ -172,6 +172,50 @@ describe("the packed package", () => {
     expect(JSON.parse(printed)).toEqual([true, "018f0000-0000-7000-8000-000000000001"])
   })
 
+  describe("its SDK", () => {
+    let alone = ""
+
+    // A project with nothing but the package itself: no dependency of it is there to be found.
+    beforeAll(async () => {
+      alone = join(folder, "alone")
+      const modules = join(alone, "node_modules")
+      await mkdir(modules, { recursive: true })
+      await cp(join(project, "node_modules", "heddle"), join(modules, "heddle"), {
+        recursive: true,
+      })
+      await writeFile(join(alone, "package.json"), `{ "type": "module", "private": true }`)
+    })
+
+    it("is loaded by Node without any other package, and calls", async () => {
+      const code = `const { createHeddle, IdempotencyConflict } = await import("heddle/sdk")
+        const submissionId = "018f0000-0000-7000-8000-000000000001"
+        const error = { _tag: "IdempotencyConflict", idempotencyKey: "key-1", submissionId }
+        const call = async () => ({ _tag: "Failure", cause: [{ _tag: "Fail", error }] })
+        const heddle = createHeddle({ binding: { call } })
+        const failure = await heddle.submit({}).catch((one) => one)
+        console.log(JSON.stringify([failure instanceof IdempotencyConflict, failure.submissionId]))`
+      const printed = await run(process.execPath, ["--input-type=module", "--eval", code], alone)
+      expect(JSON.parse(printed)).toEqual([true, "018f0000-0000-7000-8000-000000000001"])
+    })
+
+    it("is known to a strict compiler that has no other package, and checks them, too", async () => {
+      const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"]
+      const use = (input: string) => `import { createHeddle, type Receipt } from "heddle/sdk"
+        const heddle = createHeddle({ url: "https://heddle.test", token: () => "t" })
+        export const receipt: Promise<Receipt> = heddle.submit({
+          ownerId: "shop", threadId: "order-7", agent: "refund", input: ${input},
+        })`
+      const check = async (input: string) => {
+        await writeFile(join(alone, "use.ts"), use(input))
+        const strict = [...options, "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"]
+        // Without skipLibCheck: what the declarations refer to is there.
+        return run(bin("tsc"), [...strict, "--lib", "es2024,esnext,dom", "use.ts"], alone)
+      }
+      await check(`{ order: 7 }`)
+      await expect(check("() => 7")).rejects.toThrow("TS2322")
+    }, 60_000)
+  })
+
   it("gives its testing kit to Node, where the package root cannot be loaded", async () => {
     await writeFile(
       join(project, "kit.js"),

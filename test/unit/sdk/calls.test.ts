@@ -84,6 +84,27 @@ describe("a call", () => {
     expect(keys.every((key) => key.length > 0)).toBe(true)
   })
 
+  it("repeats of a batch what nobody could answer, with the same keys, and only that", async () => {
+    const { ownerId, idempotencyKey: _key, ...item } = submission
+    const accepted = { _tag: "Accepted", receipt }
+    const refused = (error: object) => ({ _tag: "Refused", error })
+    const full = refused({ ...gone, overloaded: true })
+    const itemsOf = (nth: number) =>
+      ((fake.requests[nth]?.payload ?? {}) as { readonly submissions: ReadonlyArray<object> })
+        .submissions
+    const fake = fakeBinding(
+      () => ok({ outcomes: [refused(gone), accepted, full, refused(gone)] }),
+      () => ok({ outcomes: [accepted, refused(gone)] }),
+      () => failed({ ...gone, retryable: false }),
+    )
+    const submissions = [item, item, item, item]
+    expect(await createHeddle(fake).submitMany({ ownerId, submissions })).toEqual({
+      outcomes: [accepted, accepted, full, refused(gone)],
+    })
+    expect(itemsOf(1)).toEqual([itemsOf(0)[0], itemsOf(0)[3]])
+    expect(itemsOf(2)).toEqual([itemsOf(0)[3]])
+  })
+
   it("drops what is undefined, and refuses what JSON cannot say before anything is sent", async () => {
     const fake = fakeBinding(() => ok(receipt))
     const heddle = createHeddle(fake)
