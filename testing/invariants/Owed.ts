@@ -2,7 +2,8 @@
  * I14 In a quiet world `obligations` lists exactly the external waits: what a paused thread holds, and each call
  * that somebody must look up. Compared as a set, in both directions.
  *
- * - O1 Whatever else is open in a quiet world could have run, and is left.
+ * - O1 Whatever else is open in a quiet world could have run, and is left: against I20, and after an accident to
+ *   its owner against I16.
  * - O2 What a handler was given is not unknown any more.
  * - O3 What an owner shows of a thread is what the thread holds; its counters are what its lanes add up to.
  */
@@ -51,7 +52,8 @@ const waitsOf = (
   const waits: Array<string> = paused ? [`${threadId} paused`] : []
   for (const { id, sequence, state } of open) {
     if (state !== "unknown") {
-      if (!paused) violate("I20", `${thread.name}: submission ${sequence} is ${state} and is left`) // O1
+      const broken = world.forgotten.has(thread.name) ? "I16" : "I20"
+      if (!paused) violate(broken, `${thread.name}: submission ${sequence} is ${state} and is left`) // O1
       continue
     }
     const unknown = unknownCalls(thread, sequence)

@@ -37,10 +37,12 @@ const settledOnce = (world: World, intent: Intent, violate: Violate): void => {
   const thread = threadOf(world, intent)
   const [receipt] = intent.receipts
   if (receipt === undefined) return
-  const [row] = thread.state.read<{ state: string; outcome: string | null }>(
-    "SELECT state, outcome FROM submissions WHERE id = ?",
-    receipt.submissionId,
-  )
+  const [row] = thread.state.hasTable("submissions")
+    ? thread.state.read<{ state: string; outcome: string | null }>(
+        "SELECT state, outcome FROM submissions WHERE id = ?",
+        receipt.submissionId,
+      )
+    : []
   if (row === undefined)
     return violate("I2", `${intent.key} has a receipt, and its thread has no row`)
   if (row.state !== "settled") return violate("I1", `${intent.key} is ${row.state} for good`)
