@@ -9,8 +9,13 @@ import { Effect } from "effect"
 import type { Authorizer, Operation as Question } from "../contracts/Authorization.ts"
 import { OperationDenied } from "../contracts/Errors.ts"
 import type { Faults } from "./Faults.ts"
-import type { Plan } from "./Plan.ts"
 import type { Random } from "./Random.ts"
+
+/** What a policy goes by: a plan, as far as it tells of it. */
+interface Policed {
+  readonly denials?: ReadonlyArray<Denial>
+  readonly threads: ReadonlyArray<{ readonly ownerId: string; readonly threadId: string }>
+}
 
 /** What one client may not do. */
 export interface Denial {
@@ -42,7 +47,7 @@ const operations = [
 /** Draws what the policy denies; possibly nothing. // P1 */
 export const drawDenials = (
   random: Random,
-  plan: Pick<Plan, "threads" | "clients">,
+  plan: Pick<Policed, "threads"> & { readonly clients: number },
 ): ReadonlyArray<Denial> =>
   Array.from({ length: plan.clients - 1 }, (_, index) => ({
     client: index + 1, // P1
@@ -60,7 +65,7 @@ export const stranger = "stranger"
 
 /** Whether the policy of a plan denies this. Pure. */
 export const denies = (
-  { denials, threads }: Pick<Plan, "denials" | "threads">,
+  { denials, threads }: Policed,
   {
     operation,
     ownerId,
@@ -82,7 +87,7 @@ export const denies = (
 }
 
 /** The policy as the product asks it; none if the plan has none. */
-export const policyOf = (plan: Plan, faults: Faults): Authorizer | undefined =>
+export const policyOf = (plan: Policed, faults: Faults): Authorizer | undefined =>
   plan.denials === undefined
     ? undefined
     : {
