@@ -8,7 +8,7 @@ import { mintToken } from "../../scripts/mintToken.ts"
 import { type RunningWorkerd, startWorkerd } from "../../scripts/workerd.ts"
 import { buildWorker, repositoryRoot, type WorkerBuild } from "../../scripts/workerBuild.ts"
 
-const secret = "a secret of the thirty-two bytes"
+export const secret = "a secret of the thirty-two bytes"
 
 /** Of the Worker in this folder; once for all tests of a file. */
 export const build = (): Promise<WorkerBuild> =>

@@ -1,0 +1,129 @@
+/** The SDK from Node, over a socket, with a real workerd process. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { createHeddle, type Heddle } from "../../client/sdk/index.ts"
+import { mintToken } from "../../scripts/mintToken.ts"
+import { withTemporaryFolder } from "../../scripts/temporaryFolder.ts"
+import { type RunningWorkerd, startWorkerd } from "../../scripts/workerd.ts"
+import {
+  followsOneThread,
+  leavesBySignal,
+  refusalOf,
+  refusals,
+  type SdkWorld,
+  seesWhatIsWritten,
+} from "../conformance/sdk.ts"
+import { build, secret } from "./server.ts"
+
+const mint = (owners: ReadonlyArray<string>) =>
+  mintToken({ grants: { principal: "ada" as never, owners }, secret, expiresInSeconds: 600 })
+
+let running: RunningWorkerd
+let restart: () => Promise<void>
+let finish: () => void
+let finished: Promise<void>
+
+beforeAll(async () => {
+  const worker = await build()
+  const started = Promise.withResolvers<void>()
+  const done = Promise.withResolvers<void>()
+  finish = done.resolve
+  finished = withTemporaryFolder("heddle-sdk-test-", async (persistDir) => {
+    const start = (port: number) => startWorkerd({ build: worker, persistDir, port, secret })
+    running = await start(0)
+    restart = async () => {
+      const { port } = running
+      await running.kill()
+      running = await start(port)
+    }
+    started.resolve()
+    await done.promise
+    await running.kill()
+  })
+  finished.catch(started.reject)
+  await started.promise
+})
+
+afterAll(async () => {
+  finish()
+  await finished
+})
+
+let made = 0
+const openWorld = async (): Promise<SdkWorld & { readonly heddle: Heddle }> => {
+  made += 1
+  const token = await mint(["shop-*"])
+  return {
+    heddle: createHeddle({ url: running.url, token: () => Promise.resolve(token) }),
+    ownerId: `shop-${made}`,
+    noop: "noop",
+    slow: { agent: "tally", input: { workMillis: 600_000 } },
+  }
+}
+
+describe("the SDK from Node, over HTTP", () => {
+  it("submits, waits, reads and observes, and goes on after it broke off", async () => {
+    await followsOneThread(await openWorld())
+  })
+
+  it("sees what is written while it observes", async () => {
+    await seesWhatIsWritten(await openWorld())
+  })
+
+  it("leaves a wait and a stream by a signal, and what it has begun goes on", async () => {
+    await leavesBySignal(await openWorld())
+  })
+
+  it("gives each refusal as its class", async () => {
+    for (const [tag, call] of Object.entries(refusals(await openWorld()))) {
+      expect(await refusalOf(call())).toMatchObject({
+        tag,
+        name: tag === "NotAwaiting" ? expect.any(String) : tag,
+      })
+    }
+  })
+
+  it("is told when its token is not taken, and when there is no registry", async () => {
+    const { url } = running
+    const [ownerId, threadId] = ["shop-1", "order-7"]
+    const stranger = createHeddle({ url, token: "none" })
+    expect(await refusalOf(stranger.readState({ ownerId, threadId }))).toMatchObject({
+      tag: "Unauthenticated",
+    })
+    expect(await refusalOf(stranger.observe({ ownerId, threadId }).next())).toMatchObject({
+      tag: "Unauthenticated",
+    })
+    const operator = createHeddle({ url, token: () => mint(["*"]) })
+    expect(await refusalOf(operator.listOwners({}))).toMatchObject({
+      tag: "Unavailable",
+      retryable: false,
+    })
+  })
+
+  it("waits and observes on while the whole process is killed and started again", async () => {
+    const { heddle, ownerId } = await openWorld()
+    const place = { ownerId, threadId: "order-7" }
+    const receipt = await heddle.submit({ ...place, agent: "tally", input: { workMillis: 300 } })
+    const settled = heddle.awaitSettled(receipt)
+    const records: Array<{ readonly sequence: number; readonly kind: string }> = []
+    let killed = false
+    for await (const frame of heddle.observe(place)) {
+      if (frame._tag !== "Record") continue
+      records.push(frame.record)
+      if (!killed) {
+        killed = true
+        await restart()
+      }
+      if (frame.record.kind === "Settled") break
+    }
+    expect(await settled).toMatchObject({ outcome: "completed", output: { count: 1 } })
+    const { records: written } = await heddle.history(place)
+    expect(records).toEqual(written)
+    expect(records.map(({ sequence }) => sequence)).toEqual(records.map((_, index) => index + 1))
+  })
+
+  it("tells that nobody is there", async () => {
+    const heddle = createHeddle({ url: "http://127.0.0.1:1", token: "none" })
+    const refusal = await refusalOf(heddle.readState({ ownerId: "shop-1", threadId: "order-7" }))
+    expect(refusal).toMatchObject({ tag: "Unavailable", overloaded: false })
+  })
+})
