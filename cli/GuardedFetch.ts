@@ -58,9 +58,8 @@ const codeOf = (error: unknown): string => {
 /** What a failed attempt to connect means; none where a connection was lost. */
 const problemOf = (error: unknown, url: URL): string | undefined => {
   const code = codeOf(error)
-  if (/bad port/i.test(String((error as Error | undefined)?.cause))) {
-    return `Port ${url.port} is none that calls are made to`
-  }
+  const { message = "", name = "" } = ((error as Error).cause ?? {}) as Partial<Error>
+  if (/bad port/i.test(message)) return `Port ${url.port} is one that no calls are made to`
   if (code === "ECONNREFUSED") return `Nothing listens at ${url.origin}`
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `The name ${url.hostname} is not known`
   if (/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EACCES|EPERM)$/.test(code)) {
@@ -69,8 +68,9 @@ const problemOf = (error: unknown, url: URL): string | undefined => {
   if (/CERT|UNABLE_TO_|_TLS_/.test(code)) {
     return `The certificate of ${url.origin} is not trusted (${code})`
   }
-  if (/^(EPROTO|ERR_SSL_|HPE_)/.test(code))
-    return `${url.origin} does not speak ${url.protocol.slice(0, -1).toUpperCase()} (${code})`
+  if (/^(EPROTO|ERR_SSL_|HPE_)/.test(code) || name === "HTTPParserError") {
+    return `${url.origin} does not speak ${url.protocol.slice(0, -1).toUpperCase()}`
+  }
   return undefined
 }
 

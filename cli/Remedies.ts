@@ -65,7 +65,7 @@ const unavailable = (
   const next = overloaded
     ? "It is overloaded: try again after a longer pause."
     : retryable
-      ? "Try again; a submit with its --key is accepted once, however often it is sent."
+      ? "Try again. If it stays: does the deployment run, and is --url (HEDDLE_URL) right?"
       : "Check --url (HEDDLE_URL), and that the deployment runs: its /health answers with its version."
   return { exitCode: ExitCode.unavailable, what: `${plain(reason)} (${about.url})`, next }
 }

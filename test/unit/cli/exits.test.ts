@@ -1,0 +1,401 @@
+import { type AddressInfo, createServer } from "node:net"
+import type { ServerResponse } from "node:http"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Errors from "../../../contracts/Errors.ts"
+import { AgentId, IdempotencyKey, ThreadId } from "../../../contracts/Identifiers.ts"
+import { settlement, submissionId, threadId } from "../client/fakes.ts"
+import { answers } from "./answers.ts"
+import { makeCommand, type StartOptions } from "./command.ts"
+import { type Answers, listening, makeDeployment } from "./deployment.ts"
+
+const world = Effect.fnUntraced(function* (given: Answers = {}) {
+  const deployment = yield* makeDeployment({ ...answers, ...given })
+  const command = yield* makeCommand
+  const env = {
+    HEDDLE_URL: deployment.url,
+    HEDDLE_OWNER: "shop-1",
+    HEDDLE_TOKEN: deployment.token,
+  }
+  const run = (args: ReadonlyArray<string>, options: StartOptions = {}) =>
+    Effect.promise(() => command.run(args, { ...options, env: { ...env, ...options.env } }))
+  return { deployment, command, run }
+})
+
+const fails = (error: unknown) => () => Effect.fail(error)
+
+const submit = ["submit", threadId, "-a", "refund", "-i", "{}"]
+const abort = ["abort", threadId, submissionId, "-m", "no"]
+const status = ["status", threadId, submissionId]
+
+interface Refusal {
+  readonly operation: string
+  readonly error: { readonly _tag: string }
+  readonly args: ReadonlyArray<string>
+  readonly code: number
+  /** What happened, and what to do next. */
+  readonly says: ReadonlyArray<string>
+}
+
+const refusals: ReadonlyArray<Refusal> = [
+  {
+    operation: "submit",
+    error: new Errors.AgentNotRegistered({ agent: AgentId.make("refund") }),
+    args: submit,
+    code: 1,
+    says: ['There is no agent "refund"', "Check the name"],
+  },
+  {
+    operation: "submit",
+    error: new Errors.InvalidInput({ path: "input.order", reason: "Expected a number" }),
+    args: submit,
+    code: 1,
+    says: ["at input.order: Expected a number", "Correct it"],
+  },
+  {
+    operation: "submit",
+    error: new Errors.IdempotencyConflict({
+      idempotencyKey: IdempotencyKey.make("k"),
+      submissionId,
+    }),
+    args: submit,
+    code: 1,
+    says: ["The key was used with another input", "leave --key out"],
+  },
+  {
+    operation: "submit",
+    error: new Errors.AdmissionLimitExceeded({
+      limit: "queuedPerThread",
+      actual: 257,
+      maximum: 256,
+    }),
+    args: submit,
+    code: 1,
+    says: ["queuedPerThread would be 257, and 256 is the limit", "the same --key"],
+  },
+  {
+    operation: "abort",
+    error: new Errors.SettlementConflict({ submissionId, outcome: "completed" }),
+    args: abort,
+    code: 1,
+    says: ["It has settled already: completed", "heddle status"],
+  },
+  {
+    operation: "abort",
+    error: new Errors.ResolutionConflict({ first: "ann: other words" }),
+    args: abort,
+    code: 1,
+    says: ["Another word came first: ann: other words"],
+  },
+  {
+    operation: "retry",
+    error: new Errors.NotAwaiting({ submissionId, name: "pay" }),
+    args: ["retry", threadId, submissionId],
+    code: 1,
+    says: ["Nothing waits for this (pay)", "heddle explain"],
+  },
+  {
+    operation: "resubmit",
+    error: new Errors.NotSettled({ submissionId, state: "running" } as never),
+    args: ["resubmit", threadId, submissionId],
+    code: 1,
+    says: ["It has not settled yet", "heddle wait"],
+  },
+  {
+    operation: "forgetThread",
+    error: new Errors.WorkOwed({ nonterminal: 2, outbox: 1 }),
+    args: ["forget", threadId, "-m", "x", "--yes"],
+    code: 1,
+    says: ["2 open submissions", "--abort"],
+  },
+  {
+    operation: "status",
+    error: new Errors.InternalDefect({ reference: "r-1" }),
+    args: status,
+    code: 1,
+    says: ["reference r-1"],
+  },
+  {
+    operation: "status",
+    error: new Errors.StorageUnavailable({ operation: "read" }),
+    args: status,
+    code: 3,
+    says: ["nothing was changed", "Try again"],
+  },
+  {
+    operation: "status",
+    error: new Errors.Unavailable({ retryable: false, overloaded: true, reason: "Too much" }),
+    args: status,
+    code: 3,
+    says: ["Too much", "after a longer pause"],
+  },
+  {
+    operation: "submit",
+    error: new Errors.Unavailable({ retryable: true, overloaded: false, reason: "Gone" }),
+    args: submit,
+    code: 3,
+    says: ["Gone", "Repeat it with --key "],
+  },
+  {
+    operation: "status",
+    error: new Errors.OperationDenied({ operation: "status" }),
+    args: status,
+    code: 4,
+    says: ["may not status for owner shop-1, thread order-7", "--owner"],
+  },
+  {
+    operation: "status",
+    error: new Errors.SubmissionNotFound({ submissionId }),
+    args: status,
+    code: 5,
+    says: [`no submission ${submissionId}`, "heddle threads"],
+  },
+  {
+    operation: "status",
+    error: new Errors.ThreadForgotten({ threadId: ThreadId.make(threadId), forgottenAt: 1 }),
+    args: status,
+    code: 5,
+    says: ["forgotten at 1970", "another thread id"],
+  },
+]
+
+describe.each(refusals)("heddle, when $operation answers $error._tag", (refusal) => {
+  const { args, code, error, operation, says } = refusal
+  it.live(`ends with ${code} and says what to do`, () =>
+    Effect.gen(function* () {
+      const { run } = yield* world({ [operation]: fails(error) })
+      const people = yield* run(args)
+      expect(people).toMatchObject({ code, stdout: "" })
+      for (const text of says) expect(people.stderr).toContain(text)
+      expect(people.stderr).not.toMatch(/\bat .*\.(js|ts):\d/)
+      const machines = yield* run([...args, "--json"])
+      const line = machines.stderr.trim().split("\n").at(-1) ?? ""
+      expect(JSON.parse(line)).toMatchObject({ exitCode: code, error: { _tag: error._tag } })
+    }),
+  )
+})
+
+describe("heddle, waiting", () => {
+  it.live("ends with 6 when it settled failed or aborted, and shows how", () =>
+    Effect.gen(function* () {
+      const { output: _, ...rest } = settlement
+      const failure = { tag: "Declined", message: "over the limit", error: { code: 7 } }
+      for (const [end, text] of [
+        [{ outcome: "failed", failure }, "over the limit"],
+        [{ outcome: "aborted", abort: { author: "ann", reason: "twice", forced: true } }, "twice"],
+      ] as const) {
+        const settled = { ...rest, ...end }
+        const { run } = yield* world({
+          awaitSettlement: () => ({ _tag: "Settled", settlement: settled }),
+        })
+        for (const args of [
+          ["wait", threadId, submissionId],
+          [...submit, "--wait"],
+        ]) {
+          const people = yield* run(args)
+          expect(people).toMatchObject({ code: 6, stdout: expect.stringContaining(text) as string })
+          const machines = yield* run([...args, "--json"])
+          expect(machines.code).toBe(6)
+          expect(machines.stdout).toContain(end.outcome)
+          expect(() => JSON.parse(machines.stdout) as unknown).not.toThrow()
+        }
+      }
+    }),
+  )
+
+  it.live("ends with 7 when the time is up, and the receipt is not lost", () =>
+    Effect.gen(function* () {
+      const { run } = yield* world({
+        awaitSettlement: () => Effect.as(Effect.sleep(50), { _tag: "Pending" }),
+        runMaintenance: () => ({ _tag: "Pending" }),
+      })
+      const waited = yield* run(["wait", threadId, submissionId, "--timeout", "300ms"])
+      expect(waited).toMatchObject({ code: 7, stdout: "" })
+      expect(waited.stderr).toContain("heddle explain")
+      const submitted = yield* run([...submit, "--wait", "--timeout", "300ms", "--json"])
+      expect(submitted.code).toBe(7)
+      expect(JSON.parse(submitted.stdout)).toMatchObject({ receipt: { submissionId } })
+      expect((yield* run(["maintenance", "--run"])).code).toBe(7)
+    }),
+  )
+
+  it.live("ends with 130 at Ctrl-C", () =>
+    Effect.gen(function* () {
+      const { command, deployment } = yield* world({ awaitSettlement: () => Effect.never })
+      const env = {
+        HEDDLE_URL: deployment.url,
+        HEDDLE_OWNER: "shop-1",
+        HEDDLE_TOKEN: deployment.token,
+      }
+      const running = command.start([...submit, "--wait"], { env })
+      yield* Effect.promise(() => running.says(submissionId))
+      running.child.kill("SIGINT")
+      expect(yield* Effect.promise(() => running.ended)).toMatchObject({ code: 130, stderr: "" })
+    }),
+  )
+})
+
+describe("heddle, misused", () => {
+  const usages: ReadonlyArray<readonly [ReadonlyArray<string>, string, string?]> = [
+    [["sbmit"], "Did you mean"],
+    [["status", "a b", submissionId], "a thread id: 1 to 128 characters"],
+    [["status", threadId, "7"], "a submission id as a receipt has it"],
+    [["status", threadId], "Missing required argument: submission"],
+    [["status", threadId, submissionId, "--loud"], "Unrecognized flag: --loud"],
+    [["submit", threadId, "-a", "refund"], "Give the input once"],
+    [["submit", threadId, "-i", "{}"], "Name the agent"],
+    [["submit", "-a", "refund", "-i", "{}"], "Name the thread"],
+    [["submit", threadId, "-a", "refund", "-i", "{}", "--stdin"], "Give the input once"],
+    [["submit", threadId, "-a", "refund", "-i", '{"a": tru}'], "--input:1:7: not JSON"],
+    [["submit", threadId, "-a", "refund", "--stdin"], "standard input:2:6: not JSON", '{\n "a" 1}'],
+    [["submit", threadId, "-a", "refund", "-f", "none.json"], "none.json cannot be read (ENOENT)"],
+    [["submit", threadId, "-a", "refund", "-i", "1", "--timeout", "soon"], "90s"],
+    [["submit", threadId, "-a", "refund", "-i", "1", "--checkpoint", "c"], "for --jsonl"],
+    [["abort", threadId, submissionId], "Missing required flag: --reason"],
+    [["abort", "-m", "x"], "or say --all"],
+    [["abort", "--all", "-m", "x"], "Say --yes"],
+    [["abort", threadId, submissionId, "-m", "x", "--state", "ready"], "are for --all"],
+    [["forget", threadId, "-m", "x"], "Say --yes"],
+    [["history", threadId, "--before", "5", "--all"], "--before goes backwards"],
+    [["reconcile"], "Name threads"],
+    [["reconcile", "a/b"], "no thread id"],
+    [["threads", "--url", "ftp://x"], "is no address"],
+    [["threads", "--url", "http://u:p@x"], "holds a name or a password"],
+    [["threads", "--owner", "a/b"], "is no owner"],
+    [["threads", "--profile", "none"], 'There is no profile "none"'],
+    [["threads", "--config", "none.toml"], "none.toml: cannot be read"],
+  ]
+
+  it.live("ends with 2, says what is wrong, and sends nothing", () =>
+    Effect.gen(function* () {
+      const { deployment, run } = yield* world()
+      for (const [args, text, stdin] of usages) {
+        const ended = yield* run(args, stdin === undefined ? {} : { stdin })
+        expect({ args, ...ended }).toMatchObject({ args, code: 2, stdout: "" })
+        expect(ended.stderr).toContain(text)
+      }
+      expect(deployment.asked).toEqual([])
+      for (const name of ["HEDDLE_URL", "HEDDLE_OWNER"]) {
+        expect(yield* run(["threads"], { env: { [name]: "" } })).toMatchObject({ code: 2 })
+      }
+    }),
+  )
+})
+
+describe("heddle, with a token that does not do", () => {
+  it.live("ends with 4, says why, and shows no token", () =>
+    Effect.gen(function* () {
+      const { command, deployment, run } = yield* world()
+      const expired = yield* Effect.promise(() => deployment.tokenOf({}, -10))
+      const stranger = yield* Effect.promise(() => deployment.tokenOf({ owners: ["other"] }))
+      const broken = join(command.folder, "broken.token")
+      yield* Effect.promise(() => writeFile(broken, "secret with spaces\n"))
+      const forged = "aaaaaaaaaa.bbbbbbbbbb.cccccccccc"
+      for (const [env, text] of [
+        [{ HEDDLE_TOKEN: "" }, "There is no token"],
+        [{ HEDDLE_TOKEN: expired }, "The token has expired"],
+        [{ HEDDLE_TOKEN: forged }, "The token is not valid"],
+        [{ HEDDLE_TOKEN: stranger }, "may not listThreads for owner shop-1"],
+        [{ HEDDLE_TOKEN: "", HEDDLE_TOKEN_FILE: broken }, "characters that no token has"],
+        [{ HEDDLE_TOKEN: "", HEDDLE_TOKEN_FILE: "none" }, "cannot be read"],
+        [
+          { HEDDLE_TOKEN: "", HEDDLE_TOKEN_COMMAND: "echo leaked >&2; exit 1" },
+          "command that gives",
+        ],
+      ] as const) {
+        for (const args of [["threads"], ["threads", "--json"]]) {
+          const ended = yield* run(args, { env })
+          expect({ env, ...ended }).toMatchObject({ env, code: 4, stdout: "" })
+          expect(ended.stderr).toContain(text)
+          for (const secret of [expired, forged, stranger, "secret with", "leaked"]) {
+            expect(ended.stderr).not.toContain(secret)
+          }
+        }
+      }
+    }),
+  )
+})
+
+describe("heddle, where no deployment is", () => {
+  const endless = (text: string) => (response: ServerResponse) => {
+    response.writeHead(200, { "content-type": "application/x-ndjson" })
+    const push = () => {
+      while (response.write(text.repeat(10_000)));
+    }
+    response.on("drain", push)
+    push()
+  }
+  const plainAnswer =
+    (code: number, headers: Record<string, string> = {}, body = "") =>
+    (response: ServerResponse) =>
+      response.writeHead(code, headers).end(body)
+
+  const servers: ReadonlyArray<readonly [string, (response: ServerResponse) => unknown, string]> = [
+    ["a page", plainAnswer(200, { "content-type": "text/html" }, "<html>"), "text/html"],
+    [
+      "a redirect",
+      plainAnswer(302, { location: "https://evil.test/" }),
+      "redirects to https://evil",
+    ],
+    ["nothing there", plainAnswer(404), "does not take calls (status 404)"],
+    ["a bad gateway", plainAnswer(502, {}, "<html>"), "status 502"],
+    ["too many", plainAnswer(429), "status 429"],
+    ["an endless line", endless("x"), "lines that are not JSON"],
+    ["an endless text", endless('{"a":'), "a line without an end"],
+    ["endless empty lines", endless("\n"), "empty lines without an end"],
+    [
+      "lines of another protocol",
+      plainAnswer(200, { "content-type": "application/x-ndjson" }, '{"hello":1}\n'),
+      "connection to the object was lost",
+    ],
+    ["silence", () => undefined, "did not answer within 0.5 s"],
+  ]
+
+  for (const [what, serve, text] of servers) {
+    it.live(`ends with 3 and says so: ${what}`, () =>
+      Effect.gen(function* () {
+        const { run } = yield* world()
+        const url = yield* listening((_, response) => serve(response))
+        const ended = yield* run([...status, "--url", url, "--connect-timeout", "500ms"])
+        expect(ended).toMatchObject({ code: 3, stdout: "" })
+        expect(ended.stderr).toContain(text)
+        expect(ended.stderr).toContain(url)
+        expect(ended.stderr).not.toMatch(/\bat .*\.(js|ts):\d/)
+      }),
+    )
+  }
+
+  it.live("ends with 3 and says so: nobody listens, no such name, no HTTP", () =>
+    Effect.gen(function* () {
+      const { run } = yield* world()
+      const closed = yield* Effect.scoped(listening(() => undefined))
+      expect((yield* run([...status, "--url", closed])).stderr).toContain("Nothing listens at")
+      const unknown = yield* run([...status, "--url", "https://no-such-host.invalid"])
+      expect(unknown).toMatchObject({ code: 3 })
+      expect(unknown.stderr).toContain("no-such-host.invalid")
+      const raw = createServer((socket) => {
+        socket.on("data", () => socket.end("220 mail.test ready\r\n"))
+      })
+      yield* Effect.acquireRelease(
+        Effect.callback<void>((resume) => {
+          raw.listen(0, "127.0.0.1", () => resume(Effect.void))
+        }),
+        () => Effect.sync(() => raw.close()),
+      )
+      const url = `http://127.0.0.1:${(raw.address() as AddressInfo).port}`
+      const other = yield* run([...status, "--url", url])
+      expect(other).toMatchObject({ code: 3 })
+      expect(other.stderr).toContain("does not speak HTTP")
+    }),
+  )
+
+  it.live("warns before a token goes over a network unencrypted", () =>
+    Effect.gen(function* () {
+      const { run } = yield* world()
+      const ended = yield* run([...status, "--url", "http://no-such-host.invalid"])
+      expect(ended.stderr).toContain("the token goes to no-such-host.invalid unencrypted")
+    }),
+  )
+})
