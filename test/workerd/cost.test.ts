@@ -117,6 +117,48 @@ describe("a submission that does nothing", () => {
   )
 })
 
+describe("many submissions of one call", () => {
+  for (const threads of [1, 20])
+    it.live(
+      `cost at most 12 rows written each, of ${threads} threads, and two blocks of the owner`,
+      () =>
+        Effect.gen(function* () {
+          const loom = yield* warm()
+          const times = 200
+          const items = Array.from({ length: times }, (_, index) => ({
+            ...noop,
+            thread: threads === 1 ? "a" : `t${index % threads}`,
+          }))
+          const held = loom.plan("owner", "begin:before", "hold")
+          const order = orderOf(loom.ownerId)
+          order.splice(0)
+          const receipts = yield* loom.manyAccepted(items)
+          yield* loom.until("the call is finished", () => {
+            const [first, ...rest] = order.filter((entry) => entry === "owner block")
+            return first !== undefined && rest.length > 0
+          })
+          expect(order.slice(0, 1)).toEqual(["owner block"])
+          expect(order.filter((entry) => entry === "thread block")).toHaveLength(threads)
+          expect(order.indexOf("owner reply")).toBeGreaterThan(threads)
+          yield* loom.until("the pass is held", () => held.reached)
+          const accepted = yield* loom.inOwner(() => takeCount(loom.ownerId))
+          expect(accepted.blocks).toBe(2)
+          yield* loom.inOwner(() => held.release())
+          yield* loom.quiet
+          yield* Effect.forEach(receipts, loom.settled, { concurrency: 16 })
+          const counts = [accepted, yield* loom.inOwner(() => takeCount(loom.ownerId))]
+          for (const thread of new Set(items.map((one) => one.thread)))
+            counts.push(yield* loom.inThread(thread, () => takeCount(`${loom.ownerId}/${thread}`)))
+          const cost = perSubmission(counts, times)
+          told(`of one call, ${threads} threads`, cost)
+          // Each thread that is new makes its tables.
+          expect(cost.written).toBeLessThanOrEqual(12)
+          expect(cost.read).toBeLessThanOrEqual(25)
+          expect(cost.alarmWrites).toBeLessThanOrEqual(0.3)
+        }),
+    )
+})
+
 describe("a pass that finds nothing due", () => {
   it.live("reads at most 6 rows and writes at most 3, of 10 threads and of 10,000", () =>
     Effect.gen(function* () {

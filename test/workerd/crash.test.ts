@@ -6,7 +6,7 @@ import { evictDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Unavailable } from "../../contracts/Errors.ts"
-import { RecordId, ThreadId } from "../../contracts/Identifiers.ts"
+import { IdempotencyKey, RecordId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { JournalRecord } from "../../contracts/JournalRecord.ts"
 import type { LaneReport } from "../../contracts/LaneReport.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
@@ -120,6 +120,28 @@ const forgottenNeighbour: Story = {
   }),
 }
 
+/** A submission and others of the same call, for this thread and another. */
+const batched: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    yield* loom.manyAccepted([{ key }, { key: "second", thread: "b" }])
+    return yield* loom.accepted({ key })
+  }),
+}
+
+/** The work of a neighbour is aborted, and done again. */
+const resubmittedNeighbour: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    const thread = { ...words, ownerId: loom.ownerId, threadId: ThreadId.make("b") }
+    yield* patiently(loom.client.rpc.pauseThread(thread))
+    const { submissionId } = yield* loom.accepted({ key: "first", thread: "b" })
+    yield* patiently(loom.client.rpc.abort({ ...thread, submissionId }))
+    yield* patiently(loom.client.rpc.resumeThread(thread))
+    const idempotencyKey = IdempotencyKey.make("again")
+    yield* patiently(loom.client.rpc.resubmit({ ...thread, submissionId, idempotencyKey }))
+    return yield* loom.accepted({ key })
+  }),
+}
+
 /** The thread is paused before it is given its work; somebody says retry; then it is resumed. */
 const pausedThread: Story = {
   tell: Effect.fnUntraced(function* (loom) {
@@ -198,6 +220,8 @@ const submitted = (story: Story) => {
 }
 
 const stories: Record<string, Story> = {
+  "thread admitMany": batched,
+  "thread resubmit": resubmittedNeighbour,
   "thread prepare": paidCall,
   "thread settleTool": paidCall,
   "thread suspend": doubtedCall,
@@ -260,6 +284,23 @@ const expectForgotten = Effect.fnUntraced(function* (loom: Loom, name: string) {
   expect(error).toMatchObject({ _tag: "ThreadForgotten" })
 })
 
+/** What was aborted was done again, once. */
+const expectResubmitted = Effect.fnUntraced(function* (loom: Loom, name: string) {
+  const records = yield* loom.history(name)
+  expectContiguous(records)
+  expect(records.map(({ kind }) => kind).filter((kind) => kind !== "AttemptInterrupted")).toEqual([
+    "AbortRequested",
+    "Settled",
+    "Resubmitted",
+    "InputApplied",
+    "Progress",
+    "StepCompleted",
+    "StateChanged",
+    "StepCompleted",
+    "Settled",
+  ])
+})
+
 const objects = [
   ...threadFailpoints.map((name) => ({ kind: "thread" as const, name })),
   ...ownerFailpoints.map((name) => ({ kind: "owner" as const, name })),
@@ -279,6 +320,7 @@ describe("a crash", () => {
           yield* loom.until("the object died", () => death.reached)
           yield* expectOnce(loom, story, receipt)
           if (story === forgottenNeighbour) yield* expectForgotten(loom, "b")
+          if (story === resubmittedNeighbour) yield* expectResubmitted(loom, "b")
           if (story === paidCall || story === doubtedCall) {
             expect(payments.get(`${loom.ownerId}/a charge`)).toBe(1)
           }
@@ -293,6 +335,32 @@ describe("a crash", () => {
       )
     }
   }
+})
+
+describe("a crash of the owner in a call of many submissions", () => {
+  for (const name of ["enroll", "body", "finish"])
+    for (const side of ["before", "after"]) {
+      it.live(`at ${name}:${side} converges by the alarm alone`, () =>
+        Effect.gen(function* () {
+          const loom = yield* openLoom("quick")
+          const death = loom.plan("owner", `${name}:${side}`)
+          const items = ["a 1", "b 1", "a 2", "c 1"].map((text) => ({
+            key: text,
+            thread: text.slice(0, 1),
+          }))
+          const receipts = yield* loom.manyAccepted(items)
+          yield* loom.until("the object died", () => death.reached)
+          const ends = yield* Effect.forEach(receipts, loom.settled)
+          expect(ends).toMatchObject(
+            [1, 1, 2, 1].map((sequence) => ({ sequence, outcome: "completed" })),
+          )
+          yield* loom.quiet
+          const again = yield* loom.manyAccepted(items)
+          expect(again).toEqual(receipts.map((one) => ({ ...one, duplicate: true })))
+          yield* loom.quiet
+        }),
+      )
+    }
 })
 
 describe("a graceful eviction", () => {

@@ -99,6 +99,23 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
       ...(key === undefined ? {} : { idempotencyKey: IdempotencyKey.make(key) }),
     })
 
+  /** Submits all of these in one call, as a caller does who is told that it may try again. */
+  const manyAccepted = (all: ReadonlyArray<SubmitOptions>) =>
+    Effect.gen(function* () {
+      const submissions = all.map(
+        ({ agent = "weave", input = { value: 1 }, key, thread: name = "a" }) => ({
+          threadId: ThreadId.make(name),
+          agent: AgentId.make(agent),
+          input,
+          ...(key === undefined ? {} : { idempotencyKey: IdempotencyKey.make(key) }),
+        }),
+      )
+      const { outcomes } = yield* client.submitMany({ ownerId, submissions })
+      return yield* Effect.forEach(outcomes, (outcome) =>
+        outcome._tag === "Accepted" ? Effect.succeed(outcome.receipt) : Effect.fail(outcome.error),
+      )
+    })
+
   /** Waits until the owner owes nothing: no lane with work, no pass, no alarm. */
   const quiet = until(
     "the owner is quiet",
@@ -157,6 +174,7 @@ export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
         while: (error) => error._tag === "Unavailable" && error.retryable,
         times: 5,
       }),
+    manyAccepted,
     quiet,
     idle,
     history,

@@ -103,6 +103,26 @@ describe("many submissions of one call", () => {
     expect(world.storage.sql.all("SELECT 1 FROM lanes WHERE work = 'dispatch'")).toHaveLength(20)
   })
 
+  it("are finished in one block, also if their threads answer one after the other", async () => {
+    const world = makeOwnerWorld({
+      limits: { finishHoldMillis: 60_000 },
+      hooks: {
+        reply: (message) =>
+          isTo(message, "a")
+            ? "deliver"
+            : new Promise<Fate>((resolve) => setTimeout(() => resolve("deliver"), 5)),
+      },
+    })
+    await go(world.client.maintenanceStatus({ ownerId }))
+    const transaction = vi.spyOn(world.storage, "transaction")
+    await sent(world, "a 1", "b 1", "a 2")
+    await world.until(
+      "both are finished",
+      () => world.storage.sql.all("SELECT 1 FROM lanes WHERE enrolled IS NOT NULL").length === 0,
+    )
+    expect(transaction).toHaveBeenCalledTimes(2)
+  })
+
   it("are covered by a committed alarm before any thread is called", async () => {
     const covered: Array<unknown> = []
     const world: World = makeOwnerWorld({
