@@ -55,9 +55,10 @@ const tokenOf = (given: Given): TokenSource | undefined => {
 }
 
 const profileNamed = (file: SettingsFile | undefined, name: string): Profile => {
-  const profile = file?.profiles[name]
+  const profiles = file?.profiles ?? {}
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (profile !== undefined) return profile
-  const known = Object.keys(file?.profiles ?? {})
+  const known = Object.keys(profiles)
   throw new Stopped({
     exitCode: ExitCode.usage,
     what: `There is no profile ${JSON.stringify(name)}${file === undefined ? ": no heddle.toml was found" : ` in ${file.path}`}`,

@@ -53,7 +53,7 @@ const isTable = (value: unknown): value is TomlTable =>
 const profileOf = (path: string, place: string, entries: TomlTable): Profile => {
   const profile: { -readonly [Name in keyof Profile]: string } = {}
   for (const [name, value] of Object.entries(entries)) {
-    const field = names[name]
+    const field = Object.hasOwn(names, name) ? names[name] : undefined
     if (field === undefined) throw stopped(path, `${place}${name} is not a setting`)
     if (typeof value !== "string" || value === "") {
       throw stopped(path, `${place}${name} is not a text`) // F1
