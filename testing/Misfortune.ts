@@ -31,6 +31,17 @@ const spoil = (world: World, { kind, state }: SimulatedObject): void => {
   })
 }
 
+const lose = ({ lost }: World, name: string): void => {
+  lost.set(name, (lost.get(name) ?? 0) + 1)
+}
+
+/** What was lost twice is there again once it was reconciled twice. */
+const find = ({ lost }: World, name: string): void => {
+  const times = (lost.get(name) ?? 0) - 1
+  if (times > 0) lost.set(name, times)
+  else lost.delete(name)
+}
+
 /** Loses an owner's storage, and has it rebuilt. // M2 */
 const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void => {
   const owner = world.plan.owners.findIndex((name) => name === object.name)
@@ -38,12 +49,12 @@ const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void =>
   if (owner < 0 || client === undefined) return
   world.platform.crash(object)
   object.state.wipe()
-  world.lost.add(object.name)
+  lose(world, object.name)
   for (const { ownerId, threadId } of world.plan.threads)
     if (ownerId === object.name) world.forgotten.add(`${ownerId}/${threadId}`)
   world.queue.at(world.queue.now() + 500, client.runner, "rebuild", () =>
     client.run(perform(client, { _tag: "Rebuild", at: 0, client: 0, owner }, doing), () =>
-      world.lost.delete(object.name),
+      find(world, object.name),
     ),
   )
 }
@@ -66,14 +77,14 @@ const deleteLanes = (world: World, { kind, name, state }: SimulatedObject): void
     )
   for (const threadId of threadIds) {
     owner.state.tamper("DELETE FROM lanes WHERE thread_id = ?", threadId)
-    world.lost.add(`${ownerId}/${threadId}`)
+    lose(world, `${ownerId}/${threadId}`)
     world.forgotten.add(`${ownerId}/${threadId}`)
   }
   world.queue.at(world.queue.now() + 500, client.runner, "reconcile", () =>
     client.run(
       persist(client.rpcs.owner.reconcile({ ownerId, threadIds }), () => false),
       () => {
-        for (const threadId of threadIds) world.lost.delete(`${ownerId}/${threadId}`)
+        for (const threadId of threadIds) find(world, `${ownerId}/${threadId}`)
       },
     ),
   )

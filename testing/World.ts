@@ -85,8 +85,8 @@ export interface World {
   versions: ReadonlyArray<string>
   /** How often each submission has killed its object. */
   readonly killed: Map<string, number>
-  /** Owners that were lost, and threads whose lanes were; not reconciled yet. */
-  readonly lost: Set<string>
+  /** Owners that were lost, and threads whose lanes were; not reconciled yet: how often. */
+  readonly lost: Map<string, number>
   /** Threads whose owner was made to forget something of them. */
   readonly forgotten: Set<string>
 }
@@ -302,7 +302,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
     killed: new Map<string, number>(),
-    lost: new Set<string>(),
+    lost: new Map<string, number>(),
     forgotten: new Set<string>(),
     clients: [],
     cron: () => Effect.void,

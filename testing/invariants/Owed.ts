@@ -73,7 +73,7 @@ const canTell = ({ lost }: World, { alarm, kind, name, state }: SimulatedObject)
   kind === "owner" &&
   !alarm.givenUp &&
   state.hasTable("lanes") &&
-  ![...lost].some((one) => one === name || one.startsWith(`${name}/`))
+  ![...lost.keys()].some((one) => one === name || one.startsWith(`${name}/`))
 
 const compare = (
   owner: string,

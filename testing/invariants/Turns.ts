@@ -12,7 +12,8 @@
  *   goes before another for certain if even its latest bound is before the earliest of the other.
  * - T3 What a new life finds in its rows came due at the times that they tell; what was in flight has had its turn.
  * - T4 A lane that would start an attempt waits while as many run as may.
- * - T5 Who waits is as the block that selected left it; a call made later than that tells nothing.
+ * - T5 Who waits is as the block that selected left it, but for what it wrote itself: that may have wanted another
+ *   kind before. A call made later than that tells nothing.
  */
 import type { SqlValue } from "../../platform/ObjectStorage.ts"
 import type { Incarnation, SimulatedObject } from "../Incarnation.ts"
@@ -174,8 +175,18 @@ const reload = (of: OwnerTurns, owner: SimulatedObject): void => {
   }
 }
 
+interface Selected {
+  readonly clock: number
+  readonly inFlight: string
+  readonly written: ReadonlySet<string>
+}
+
 /** Notes who waits as a block that selects leaves it. // T5 */
-const noteSelection = (of: OwnerTurns, batch: number, text: string, clock: number): void => {
+const noteSelection = (
+  of: OwnerTurns,
+  batch: number,
+  { clock, inFlight: text, written }: Selected,
+): void => {
   const inFlight = new Set(JSON.parse(text) as ReadonlyArray<string>)
   const waiting: Array<Lane> = []
   for (const lane of of.lanes.values()) {
@@ -183,7 +194,7 @@ const noteSelection = (of: OwnerTurns, batch: number, text: string, clock: numbe
     if (lane.served && lane.earliest === Infinity)
       Object.assign(lane, { earliest: clock, latest: clock })
     lane.served = false
-    if (isDue(lane, clock)) waiting.push(lane)
+    if (isDue(lane, clock) && !written.has(lane.threadId)) waiting.push(lane) // T5
   }
   of.selected = { batch, inFlight, waiting }
 }
@@ -232,6 +243,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
 
   const apply = (of: OwnerTurns, owner: SimulatedObject, moment: Moment): void => {
     let inFlight: string | undefined
+    const written = new Set<string>()
     for (const [text, bindings] of of.pending) {
       if (text.startsWith(lanesText)) {
         const at = placesOf(text)
@@ -244,6 +256,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
           next_at: value("next_at"),
         }
         take(of, row as unknown as Row, moment)
+        written.add(row.thread_id as string)
       } else if (text.startsWith(maintenanceText)) {
         const at = placesOf(text)
         inFlight = String(bindings[at["in_flight"] ?? -1])
@@ -251,7 +264,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
       } else if (text.startsWith("DELETE FROM lanes")) of.lanes.delete(String(bindings[0]))
     }
     if (inFlight !== undefined && inFlight !== "[]")
-      noteSelection(of, owner.state.batches(), inFlight, moment.clock)
+      noteSelection(of, owner.state.batches(), { clock: moment.clock, inFlight, written })
   }
 
   /** Whether one that waits should have been called before this one. */
