@@ -9,11 +9,14 @@ import { ownerFailpoints } from "../owner-object/Owner.ts"
 import { threadFailpoints } from "../thread-actors/ThreadFailpoints.ts"
 import { type Counts, type Covered, pairOf } from "./Coverage.ts"
 import { faultKinds } from "./Faults.ts"
+import { undrawnPoints } from "./Plan.ts"
 
 /** Every failpoint of the objects, as coverage names it. */
 export const allPoints: ReadonlyArray<string> = [
   ...ownerFailpoints.flatMap((name) => [`owner ${name}:before`, `owner ${name}:after`]),
-  ...threadFailpoints.flatMap((name) => [`thread ${name}:before`, `thread ${name}:after`]),
+  ...threadFailpoints
+    .filter((name) => !undrawnPoints.includes(name))
+    .flatMap((name) => [`thread ${name}:before`, `thread ${name}:after`]),
 ]
 
 const noWaits = "waits, children and joined inputs are not built"

@@ -90,6 +90,11 @@ export interface Plan {
   readonly healsAt: number
 }
 
+/** Failpoints of threads that no operation which is drawn can reach. */
+export const undrawnPoints: ReadonlyArray<string> = ["admitMany", "resubmit"]
+
+const drawnPoints = threadFailpoints.filter((name) => !undrawnPoints.includes(name))
+
 type Weather = "calm" | "messages" | "crashes" | "storage" | "platform" | "all"
 
 const rare = (random: Random): number => random.pick([0.002, 0.01, 0.03])
@@ -294,7 +299,7 @@ const aimed = (drawing: Drawing): Aimed => {
   let lastsMillis = 0
   const points = [
     ...ownerFailpoints.map((name) => ["owner", name] as const),
-    ...threadFailpoints.map((name) => ["thread", name] as const),
+    ...drawnPoints.map((name) => ["thread", name] as const),
   ]
   for (let count = random.between(1, 3); count > 0; count--) {
     const [of, name] = random.pick(points)
