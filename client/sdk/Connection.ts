@@ -2,7 +2,7 @@
  * The values of one stream call, as an async generator over one try.
  *
  * - N1 A push is taken when its reader asks for more than it held: that is the backpressure.
- * - N2 A reader that leaves ends the call, and every later push is refused.
+ * - N2 A reader that leaves (it aborts the signal first) ends the call, and every later push is refused.
  */
 import type { WireSink } from "../../contracts/transport/Wire.ts"
 import { type Calling, callOnce } from "./Call.ts"
@@ -84,6 +84,5 @@ export async function* connection(calling: Calling): AsyncGenerator<unknown, voi
   } finally {
     close(line)
     signal?.removeEventListener("abort", leave)
-    if (line.end === undefined) leaving.abort(readerGone()) // N2
   }
 }

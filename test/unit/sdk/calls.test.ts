@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it, vi } from "vitest"
 import { createHeddle, HeddleError, isHeddleError } from "../../../client/sdk/index.ts"
 import { receipt, settlement, submission } from "../client/fakes.ts"
 import { failed, fakeBinding, gone, lost, never, ok } from "./fakeBinding.ts"
@@ -12,6 +12,8 @@ const submitted = {
 
 const keyOf = ({ payload }: { readonly payload: unknown }) =>
   (payload as { readonly idempotencyKey: string }).idempotencyKey
+
+afterEach(() => void vi.useRealTimers())
 
 const rejection = async (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
@@ -180,14 +182,16 @@ describe("the signal of a call", () => {
   })
 
   it("ends a pause between two tries", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] })
     const controller = new AbortController()
-    const fake = fakeBinding(() => {
-      queueMicrotask(() => controller.abort())
-      return failed(gone)
-    })
     const { signal } = controller
-    expect(await rejection(createHeddle(fake).status(submitted, { signal }))).toBe(signal.reason)
+    const fake = fakeBinding(() => failed(gone))
+    const waiting = rejection(createHeddle(fake).status(submitted, { signal }))
+    while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve))
+    controller.abort()
+    expect(await waiting).toBe(signal.reason)
     expect(fake.requests).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it, vi } from "vitest"
 import { createHeddle, type ObserveFrame } from "../../../client/sdk/index.ts"
 import { ownerId, submissionId, threadId } from "../client/fakes.ts"
 import { type Answer, failed, fakeBinding, gate, gone, lost, never, ok } from "./fakeBinding.ts"
@@ -41,6 +41,8 @@ const rejection = async (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
+afterEach(() => void vi.useRealTimers())
+
 describe("observing a thread", () => {
   it("gives every record once and in order, over lost connections and ended waits", async () => {
     const fake = fakeBinding(
@@ -75,6 +77,7 @@ describe("observing a thread", () => {
     const after = gate<boolean>()
     const fake = fakeBinding(async (_request, push) => {
       taken.resolve(await push(recorded(1), recorded(2)))
+      await new Promise((resolve) => setImmediate(resolve))
       after.resolve(await push(recorded(3)))
       return never(_request, push)
     })
@@ -132,6 +135,12 @@ describe("observing a thread", () => {
       tag: "OperationDenied",
     })
     expect(once.requests).toHaveLength(1)
+    vi.useFakeTimers()
+    const away = fakeBinding(() => failed(gone))
+    const failing = rejection(take(createHeddle(away).observe(place), 1))
+    await vi.runAllTimersAsync()
+    expect(await failing).toMatchObject({ tag: "Unavailable", reason: "A fence" })
+    expect(away.requests).toHaveLength(11)
   })
 
   it("is opened again when its token ended with it, and fails if that is refused", async () => {
