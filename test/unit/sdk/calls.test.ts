@@ -182,7 +182,7 @@ describe("the signal of a call", () => {
   })
 
   it("ends a pause between two tries", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     const controller = new AbortController()
     const { signal } = controller
     const fake = fakeBinding(() => failed(gone))
