@@ -1,19 +1,21 @@
 /**
  * A client of the simulation: a runner with the product's own typed clients, and what people do with them.
  *
- * - L1 A client that got no definite answer tries again with the same key, until it gets one or gives up.
- * - L2 An operator says about a call what really happened, and nothing else.
+ * - L1 An operator says about a call what really happened, and nothing else.
  */
 import { Context, Effect, type Exit, Scope, Stream } from "effect"
 import { type Caller, callerHeaders } from "../contracts/Authorization.ts"
-import type { OwnerId } from "../contracts/Identifiers.ts"
+import type { AgentId, IdempotencyKey, OwnerId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import type { ThreadSubmission } from "../contracts/Submission.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireClient } from "../contracts/transport/WireClient.ts"
 import type { Faults } from "./Faults.ts"
 import type { Outside } from "./Outside.ts"
 import type { Address, Operation, Plan } from "./Plan.ts"
+import { abortMany, retryMany, submitAll } from "./Many.ts"
+import { persist, tagOf } from "./Persist.ts"
 import { denies, principalOf } from "./Policy.ts"
 import type { Queue, Runner } from "./Queue.ts"
 import type { Intent, Told } from "./Told.ts"
@@ -81,33 +83,6 @@ export interface Doing {
   readonly cron: () => Effect.Effect<unknown, unknown>
 }
 
-const tagOf = (error: unknown): string =>
-  String((error as { readonly _tag?: unknown } | undefined)?._tag ?? error)
-
-/** Answers after which the same call may still succeed. */
-const passing = new Set([
-  "Unavailable",
-  "StorageUnavailable",
-  "StorageFull",
-  "InternalDefect",
-  "AgentNotRegistered",
-])
-
-/** Repeats a call until it is answered for good. // L1 */
-export const persist = <A, E>(
-  call: Effect.Effect<A, E>,
-  giveUp: () => boolean,
-  tries = 0,
-): Effect.Effect<A, E> =>
-  Effect.catch(call, (error) =>
-    !passing.has(tagOf(error)) || giveUp() || tries > 200
-      ? Effect.fail(error)
-      : Effect.andThen(
-          Effect.sleep(Math.min(10_000, 100 * 2 ** Math.min(tries, 10))),
-          Effect.suspend(() => persist(call, giveUp, tries + 1)),
-        ),
-  )
-
 const awaitIt = ({ rpcs }: Client, intent: Intent, doing: Doing): Effect.Effect<void> => {
   const receipt = intent.receipts[0]
   if (receipt === undefined) return Effect.void
@@ -133,15 +108,19 @@ type Submit = Extract<Operation, { readonly _tag: "Submit" }>
 
 /** Submits an intent once more, however it goes; used by clients and by whoever judges. */
 export const submitCall = ({ rpcs }: Client, intent: Intent, doing: Doing) => {
-  const { afterMillis, agent, key, script } = intent.operation
-  const notBefore = afterMillis === undefined ? {} : { notBefore: doing.queue.now() + afterMillis }
-  return rpcs.owner.submit({
-    ...intent.address,
-    agent,
-    input: script as never,
-    idempotencyKey: key,
-    ...notBefore,
-  } as never)
+  return rpcs.owner.submit({ ownerId: intent.address.ownerId, ...submissionOf(intent, doing) })
+}
+
+/** An intent as it is sent. */
+const submissionOf = ({ address, operation }: Intent, { queue }: Doing): ThreadSubmission => {
+  const { afterMillis, agent, key, script } = operation
+  return {
+    threadId: address.threadId,
+    agent: agent as AgentId,
+    input: script,
+    idempotencyKey: key as IdempotencyKey,
+    ...(afterMillis === undefined ? {} : { notBefore: queue.now() + afterMillis }),
+  }
 }
 
 const submit = (client: Client, operation: Submit, doing: Doing): Effect.Effect<void> => {
@@ -166,7 +145,35 @@ const submit = (client: Client, operation: Submit, doing: Doing): Effect.Effect<
     : once
 }
 
-/** Decides every call of a thread that waits for a word. // L2 */
+const submitMany = (
+  client: Client,
+  operation: Extract<Operation, { readonly _tag: "SubmitMany" }>,
+  doing: Doing,
+): Effect.Effect<void> => {
+  const { at, client: by, submissions } = operation
+  const intents = submissions.flatMap((one) => {
+    const address = doing.plan.threads[one.thread]
+    const alone = { ...one, _tag: "Submit", at, client: by } as const
+    return address === undefined ? [] : [doing.told.intent(alone, address)]
+  })
+  const vanishes = doing.faults.strike("client vanishes")
+  const once = Effect.andThen(
+    submitAll(client.rpcs.owner, intents, {
+      send: (intent) => submissionOf(intent, doing),
+      giveUp: () => vanishes,
+    }),
+    Effect.forEach(
+      intents.filter((intent) => intent.operation.waits),
+      (intent) => awaitIt(client, intent, doing),
+      { concurrency: "unbounded", discard: true },
+    ),
+  )
+  return doing.faults.strike("client sends twice")
+    ? Effect.asVoid(Effect.all([once, once], { concurrency: "unbounded" }))
+    : once
+}
+
+/** Decides every call of a thread that waits for a word. // L1 */
 export const resolveAll = ({ rpcs }: Client, address: Address, doing: Doing) =>
   Effect.gen(function* () {
     const { ownerId, threadId } = address
@@ -273,6 +280,12 @@ export const perform = (
       })
       return quietly(accepted)
     }
+    case "SubmitMany":
+      return submitMany(client, operation, doing)
+    case "RetryMany":
+      return quietly(retryMany(owner, plan.owners[operation.owner] as OwnerId))
+    case "AbortMany":
+      return quietly(abortMany(owner, plan.owners[operation.owner] as OwnerId, told))
     case "Maintenance":
     case "Cron":
     case "Rebuild": {

@@ -11,24 +11,28 @@ import { type Denial, drawDenials } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
 import { deadlyScript, drawScript, type Reconciling, type Script, type Taste } from "./Script.ts"
-import type { PointDoes, Strike } from "./Strikes.ts"
+import { lostAlarm, type PointDoes, type Strike } from "./Strikes.ts"
 
 export interface Address {
   readonly ownerId: OwnerId
   readonly threadId: ThreadId
 }
 
+/** What is submitted; `thread` is a place in the plan's list. */
+export interface Submitted {
+  readonly thread: number
+  readonly key: string
+  readonly agent: string
+  readonly script: Script
+  readonly afterMillis: number | undefined
+  readonly waits: boolean
+}
+
 /** What a client or operator does, and when; `thread` and `of` are places in the plan's lists. */
 export type Operation = { readonly at: number; readonly client: number } & (
-  | {
-      readonly _tag: "Submit"
-      readonly thread: number
-      readonly key: string
-      readonly agent: string
-      readonly script: Script
-      readonly afterMillis: number | undefined
-      readonly waits: boolean
-    }
+  | ({ readonly _tag: "Submit" } & Submitted)
+  /** In one call, to threads of one owner. Never drawn. */
+  | { readonly _tag: "SubmitMany"; readonly submissions: ReadonlyArray<Submitted> }
   | {
       readonly _tag: "Abort" | "Retry"
       /** The key of the submission that is meant. */
@@ -50,6 +54,8 @@ export type Operation = { readonly at: number; readonly client: number } & (
     }
   | { readonly _tag: "Forget"; readonly thread: number; readonly abort: boolean }
   | { readonly _tag: "Maintenance" | "Cron" | "Rebuild"; readonly owner: number }
+  /** Of all that the owner has open. Never drawn. */
+  | { readonly _tag: "RetryMany" | "AbortMany"; readonly owner: number }
 )
 
 /** A fault with a time and, mostly, an object. */
@@ -341,16 +347,10 @@ const tightLimits = (random: Random): Partial<Limits> => ({
   runningPerOwner: random.pick([1_000, 1_000, 1, 2]),
 })
 
-/** Now and then a platform loses an alarm of an owner: nothing rings until somebody comes. */
+/** Now and then a platform loses an alarm of an owner. */
 const withLostAlarms = (random: Random, weather: Weather, plan: Plan): Plan => {
   if ((weather !== "platform" && weather !== "all") || !random.chance(0.25)) return plan
-  const lost: Strike = {
-    _tag: "OfAlarm",
-    object: random.below(plan.owners.length),
-    nth: random.pick([1, 1, 2, 3, 8]),
-    does: { _tag: "Lost" },
-  }
-  return { ...plan, strikes: [...(plan.strikes ?? []), lost] }
+  return { ...plan, strikes: [...(plan.strikes ?? []), lostAlarm(random, plan.owners.length)] }
 }
 
 /** Draws the plan of a seed. */

@@ -1,5 +1,5 @@
 /** A failing run in words: what was asked, what went wrong, and what was seen. */
-import type { Operation, Plan } from "./Plan.ts"
+import type { Operation, Plan, Submitted } from "./Plan.ts"
 import type { Op } from "./Script.ts"
 import type { Shrunk } from "./Shrink.ts"
 import { startsAt } from "./World.ts"
@@ -30,16 +30,23 @@ const threadWords = (plan: Plan, index: number): string => {
   return `${thread?.ownerId}/${thread?.threadId}`
 }
 
+const submittedWords = (plan: Plan, { agent, key, script, thread }: Submitted): string =>
+  `submits ${key} to ${threadWords(plan, thread)} for ${agent}: ${
+    script.ops.map(opWords).join("; ") || "nothing"
+  }; it ends ${script.ends === "well" ? "well" : `as it ${script.ends}`}`
+
 const operationWords = (plan: Plan, operation: Operation): string => {
   switch (operation._tag) {
     case "Submit":
-      return `submits ${operation.key} to ${threadWords(plan, operation.thread)} for ${operation.agent}: ${
-        operation.script.ops.map(opWords).join("; ") || "nothing"
-      }; it ends ${operation.script.ends === "well" ? "well" : `as it ${operation.script.ends}`}`
+      return submittedWords(plan, operation)
+    case "SubmitMany":
+      return `in one call ${operation.submissions.map((one) => submittedWords(plan, one)).join(", ")}`
     case "Abort":
     case "Retry":
       return `asks to ${operation._tag.toLowerCase()} ${operation.key}`
     case "Maintenance":
+    case "RetryMany":
+    case "AbortMany":
     case "Cron":
     case "Rebuild":
       return `${operation._tag.toLowerCase()} of ${plan.owners[operation.owner]}`

@@ -5,7 +5,8 @@
  * - T2 A thread that was forgotten on somebody's word may have forgotten its submissions, and nothing else may.
  */
 import { Effect } from "effect"
-import { type Client, type Doing, persist, submitCall } from "../Client.ts"
+import { type Client, type Doing, submitCall } from "../Client.ts"
+import { persist } from "../Persist.ts"
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Intent } from "../Told.ts"
 import type { World } from "../World.ts"
