@@ -11,7 +11,7 @@ import { type Denial, drawDenials } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
 import { deadlyScript, drawScript, type Reconciling, type Script, type Taste } from "./Script.ts"
-import { lostAlarm, type PointDoes, type Strike } from "./Strikes.ts"
+import { type PointDoes, type Strike, withLostAlarms } from "./Strikes.ts"
 
 export interface Address {
   readonly ownerId: OwnerId
@@ -336,23 +336,6 @@ const aimed = (drawing: Drawing): Aimed => {
   return { operations, faults, strikes, lastsMillis }
 }
 
-/** So few slots that lanes must wait for each other. */
-const tightLimits = (random: Random): Partial<Limits> => ({
-  dispatchSlots: random.pick([1, 2]),
-  visitSlots: random.pick([1, 2]),
-  recoverySlots: random.pick([1, 2]),
-  forgetSlots: 1,
-  headsPerTurn: random.pick([1, 2, 8]),
-  passCalls: random.pick([800, 800, 12]),
-  runningPerOwner: random.pick([1_000, 1_000, 1, 2]),
-})
-
-/** Now and then a platform loses an alarm of an owner. */
-const withLostAlarms = (random: Random, weather: Weather, plan: Plan): Plan => {
-  if ((weather !== "platform" && weather !== "all") || !random.chance(0.25)) return plan
-  return { ...plan, strikes: [...(plan.strikes ?? []), lostAlarm(random, plan.owners.length)] }
-}
-
 /** Draws the plan of a seed. */
 export const drawPlan = (seed: number): Plan => {
   const random = makeRandom(seed)
@@ -381,7 +364,7 @@ export const drawPlan = (seed: number): Plan => {
     ...operators(drawing, submits.length),
     ...(aims?.operations ?? []),
   ]
-  return withLostAlarms(random, weather, {
+  const drawn: Plan = {
     seed,
     pace: paceOf(random),
     rates: {
@@ -401,5 +384,6 @@ export const drawPlan = (seed: number): Plan => {
     ...(denials === undefined ? {} : { denials }),
     healsAt:
       spreadMillis * 2 + Math.max(aims?.lastsMillis ?? 0, random.pick([1_000, 30_000, 200_000])),
-  })
+  }
+  return weather === "platform" || weather === "all" ? withLostAlarms(random, drawn) : drawn
 }
