@@ -7,6 +7,7 @@
  * - K1 Counting draws nothing: a plan without strikes is the same run as before there were any.
  */
 import type { FaultKind } from "./Faults.ts"
+import type { Random } from "./Random.ts"
 
 /** What an object does at a failpoint. `waits`: its fiber goes on so much later. */
 export type PointDoes =
@@ -52,6 +53,18 @@ export const nameAt = ({ owners, threads }: Places, place: number): string => {
   if (owner !== undefined) return owner
   const thread = threads[place - owners.length]
   return `${thread?.ownerId}/${thread?.threadId}`
+}
+
+/** Now and then a platform loses an alarm of an owner: nothing rings until somebody comes. */
+export const withLostAlarms = <P extends Places>(random: Random, plan: P): P => {
+  if (!random.chance(0.25)) return plan
+  const lost: Strike = {
+    _tag: "OfAlarm",
+    object: random.below(plan.owners.length),
+    nth: random.pick([1, 1, 2, 3, 8]),
+    does: { _tag: "Lost" },
+  }
+  return { ...plan, strikes: [...(plan.strikes ?? []), lost] }
 }
 
 /** The fault that a strike counts as. */
