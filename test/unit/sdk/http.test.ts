@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { createHeddle } from "../../../client/sdk/index.ts"
+import { ownerId, receipt, submission, submissionId, threadId } from "../client/fakes.ts"
+
+afterEach(() => void vi.useRealTimers())
+
+const place = { ownerId, threadId }
+const submitted = { ...place, submissionId }
+const record = (sequence: number) => ({
+  _tag: "Record",
+  record: { sequence, submissionId, kind: "Progress", epoch: 1, recordedAt: 1_000, payload: null },
+})
+
+interface Sent {
+  readonly url: string
+  readonly authorization: string | null
+  readonly request: { readonly id: string; readonly tag: string; readonly payload: unknown }
+  readonly signal: AbortSignal | undefined
+}
+
+/** One open answer, which the test writes. */
+interface Open {
+  readonly response: Response
+  readonly write: (line: object) => void
+  readonly end: () => void
+}
+
+const openAnswer = (): Open => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  const ignore = () => undefined
+  return {
+    response: new Response(readable),
+    write: (line) =>
+      void writer.write(new TextEncoder().encode(`${JSON.stringify(line)}\n`)).catch(ignore),
+    end: () => void writer.close().catch(ignore),
+  }
+}
+
+/** A `fetch` that answers as a test says, and what it was given. */
+const fakeFetch = (answer: (sent: Sent, nth: number) => Response | Promise<Response>) => {
+  const sent: Array<Sent> = []
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const one: Sent = {
+      url: request.url,
+      authorization: request.headers.get("authorization"),
+      request: JSON.parse(await request.text()) as Sent["request"],
+      signal: init?.signal ?? undefined,
+    }
+    sent.push(one)
+    return answer(one, sent.length)
+  }
+  return { fetch, sent }
+}
+
+const exit = ({ request }: Sent, value: unknown) => ({
+  _tag: "Exit",
+  requestId: request.id,
+  exit: { _tag: "Success", value },
+})
+
+const answering = (sent: Sent, value: unknown): Response =>
+  new Response(`${JSON.stringify(exit(sent, value))}\n`)
+
+const url = "https://heddle.test"
+
+const rejection = async (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => expect.unreachable("nothing failed"),
+    (error: unknown) => error,
+  )
+
+describe("the SDK over HTTPS", () => {
+  it("speaks to /rpc of the deployment, with the token as it is at each try", async () => {
+    let asked = 0
+    const fake = fakeFetch((sent, nth) => {
+      if (nth === 1) throw new TypeError("fetch failed")
+      return answering(sent, receipt)
+    })
+    const heddle = createHeddle({ url, token: () => `token-${++asked}`, fetch: fake.fetch })
+    expect(await heddle.submit(submission)).toEqual(receipt)
+    expect(fake.sent).toMatchObject([
+      { url: `${url}/rpc`, authorization: "Bearer token-1", request: { tag: "submit" } },
+      { url: `${url}/rpc`, authorization: "Bearer token-2", request: { payload: submission } },
+    ])
+  })
+
+  it("tells what an answer without an exit means, by its status", async () => {
+    for (const [status, tries, error] of [
+      [401, 1, { tag: "Unauthenticated", reason: "The deployment refused the token" }],
+      [413, 1, { tag: "InvalidInput" }],
+      [404, 1, { tag: "Unavailable", retryable: false }],
+      [503, 1, { tag: "Unavailable", overloaded: true }],
+      [502, 5, { tag: "Unavailable", retryable: true }],
+      [200, 5, { tag: "Unavailable", retryable: true }],
+    ] as const) {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+      const fake = fakeFetch(() => new Response("<html>\nnot ours\n</html>", { status }))
+      const heddle = createHeddle({ url, token: "t", fetch: fake.fetch })
+      const turns = { over: false }
+      const failing = rejection(heddle.status(submitted)).finally(() => {
+        turns.over = true
+      })
+      for (let turn = 0; turn < 1_000 && !turns.over; turn++) {
+        // Less than the silence after which an open answer is taken for lost.
+        await vi.advanceTimersByTimeAsync(50)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      expect(await failing).toMatchObject(error)
+      expect(fake.sent).toHaveLength(tries)
+    }
+  })
+
+  it("takes a slow reader for no silence, and a silent connection for a lost one", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const answers = [openAnswer(), openAnswer()]
+    const fake = fakeFetch((_sent, nth) => answers[nth - 1]?.response ?? Response.error())
+    const heddle = createHeddle({ url, token: "t", fetch: fake.fetch, silenceMillis: 1_000 })
+    const frames = heddle.observe(place)
+    answers[0]?.write({ _tag: "Chunk", requestId: "1", values: [record(1)] })
+    expect((await frames.next()).value).toEqual(record(1))
+    await vi.advanceTimersByTimeAsync(60_000)
+    answers[0]?.write({ _tag: "Chunk", requestId: "1", values: [record(2)] })
+    expect((await frames.next()).value).toEqual(record(2))
+    expect(fake.sent).toHaveLength(1)
+    const waiting = frames.next()
+    answers[1]?.write({ _tag: "Chunk", requestId: "1", values: [record(2), record(3)] })
+    while (fake.sent.length === 1) await vi.advanceTimersByTimeAsync(100)
+    expect((await waiting).value).toEqual(record(3))
+    expect(fake.sent[1]?.request.payload).toEqual({ ...place, after: 2 })
+    await frames.return()
+  })
+
+  it("ends the connection of a reader that leaves", async () => {
+    const answer = openAnswer()
+    const fake = fakeFetch(() => answer.response)
+    const heddle = createHeddle({ url, token: "t", fetch: fake.fetch })
+    answer.write({ _tag: "Chunk", requestId: "1", values: [record(1)] })
+    for await (const frame of heddle.observe(place)) {
+      expect(frame).toEqual(record(1))
+      break
+    }
+    expect(fake.sent.map(({ signal }) => signal?.aborted)).toEqual([true])
+  })
+})
