@@ -12,6 +12,7 @@ import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
 import { deadlyScript, drawScript, type Reconciling, type Script, type Taste } from "./Script.ts"
 import { type PointDoes, type Strike, withLostAlarms } from "./Strikes.ts"
+import { tightLimits } from "./TightLimits.ts"
 
 export interface Address {
   readonly ownerId: OwnerId

@@ -1,3 +1,4 @@
+/** Limits of a run in which lanes must wait for each other; a plan draws them now and then. */
 import type { Limits } from "../contracts/Limits.ts"
 import type { Random } from "./Random.ts"
 
