@@ -9,6 +9,7 @@ import type { AgentId, OwnerId, SubmissionId, ThreadId } from "../contracts/Iden
 import type { AbortManyReply, BulkCursor, BulkFilter, RetryManyReply } from "../contracts/Bulk.ts"
 import { ExitCode } from "./ExitCode.ts"
 import { usage } from "./Input.ts"
+import { goesOn } from "./Pages.ts"
 import { agent, given, submission, thread } from "./Parameters.ts"
 import { type CallError, stoppedBy } from "./Remedies.ts"
 import { durationFlag } from "./Root.ts"
@@ -147,7 +148,7 @@ export const runBulk = Effect.fnUntraced(function* (
     const page: Page = yield* call({ ...request, ...(after === undefined ? {} : { after }) })
     results.push(...page.results)
     unanswered.push(...page.unanswered)
-    after = page.next
+    after = yield* goesOn(after, page.next)
     yield* session.output.progress(`${results.length} submissions`)
   } while (after !== undefined) // B1
   const { dryRun } = request

@@ -1,8 +1,14 @@
-/** Lists that come by pages: one page, or with `--all` every page to the end. */
+/**
+ * Lists that come by pages: one page, or with `--all` every page to the end.
+ *
+ * - P1 A deployment whose pages do not go on is told, instead of asked for ever.
+ */
 import { Effect, type Option } from "effect"
 import { Flag } from "effect/cli"
+import { ExitCode } from "./ExitCode.ts"
 import { count, given, isThreadId } from "./Parameters.ts"
 import type { Session } from "./Session.ts"
+import { Stopped } from "./Stopped.ts"
 import { listTable, type Cell } from "./Table.ts"
 
 export const pageFlags = {
@@ -45,6 +51,21 @@ export interface PagedList<Row, E> {
   readonly empty: string
 }
 
+/** Where the next page begins: somewhere else than this one did. */
+export const goesOn = <Cursor>(
+  from: Cursor | undefined,
+  next: Cursor | undefined,
+): Effect.Effect<Cursor | undefined, Stopped> =>
+  next !== undefined && JSON.stringify(next) === JSON.stringify(from)
+    ? Effect.fail(
+        new Stopped({
+          exitCode: ExitCode.refused,
+          what: "The deployment gives the same page again and again",
+          next: "Report it: this is a defect of the deployment, or it is none of Heddle.",
+        }),
+      ) // P1
+    : Effect.succeed(next)
+
 /** Shows a list as the flags say. */
 export const showPages = Effect.fnUntraced(function* <Row, E>(
   session: Session,
@@ -57,7 +78,7 @@ export const showPages = Effect.fnUntraced(function* <Row, E>(
   do {
     const page: Page<Row> = yield* list.page(request)
     rows.push(...page.rows)
-    next = page.next
+    next = yield* goesOn(request.after, page.next)
     if (next !== undefined) request = { ...request, after: next }
     if (flags.all) yield* session.output.progress(`${rows.length} rows`)
   } while (flags.all && next !== undefined)

@@ -2,8 +2,10 @@
  * `heddle.toml`: where the deployment is and who calls it, found in the working folder or above it.
  *
  * - F1 What is wrong with it is told with file, line and column, and never with a value out of it.
+ * - F2 One that is merely found is used only if it is the user's own (or root's): whoever can put a file into
+ *   a shared folder above could else have tokens sent elsewhere.
  */
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { parse, TomlError } from "smol-toml"
 import { ExitCode } from "./ExitCode.ts"
@@ -97,15 +99,33 @@ const read = (path: string): string => {
   }
 }
 
+/** Whose files are trusted: one's own, and root's. None where there are no users. */
+const trusted = (): ReadonlyArray<number> | undefined => {
+  const user = process.getuid?.()
+  return user === undefined ? undefined : [user, 0]
+}
+
 /** The file of that name, or else the nearest one above the folder. Throws a `Stopped`. */
 export const findSettings = (
   folder: string,
   named: string | undefined,
+  users = trusted(),
 ): SettingsFile | undefined => {
-  if (named !== undefined) return parseSettings(named, read(resolve(folder, named)))
+  // As an absolute path, so that files it names are found from its folder.
+  if (named !== undefined)
+    return parseSettings(resolve(folder, named), read(resolve(folder, named)))
   for (let at = resolve(folder); ; at = dirname(at)) {
     const path = join(at, settingsFileName)
-    if (existsSync(path)) return parseSettings(path, read(path))
+    if (existsSync(path)) {
+      if (users?.includes(statSync(path).uid) === false) {
+        throw new Stopped({
+          exitCode: ExitCode.usage,
+          what: `${path} is another user's, so it is not used`, // F2
+          next: "If you trust it, name it with --config or HEDDLE_CONFIG.",
+        })
+      }
+      return parseSettings(path, read(path))
+    }
     if (dirname(at) === at) return undefined
   }
 }

@@ -108,11 +108,11 @@ const isHeader = (value: unknown): value is Header => {
 
 const compare = (path: string, header: Header, wanted: CheckpointOf): void => {
   const other =
-    "Use another --checkpoint for it. Lines that were accepted would be submitted again with that one."
+    "For another batch use another --checkpoint; with a new one, lines that were accepted are submitted again."
   if (header.digest !== wanted.digest || header.lines !== wanted.lines) {
     throw usage(
       `The batch is not the one that ${path} is of: its lines, or the thread, agent or owner named with it, have changed`,
-      `Put it back as it was; or: ${other}`,
+      `Put it back as it was. ${other}`,
     ) // C4
   }
   if (header.ownerId !== wanted.ownerId || header.url !== wanted.url) {
@@ -121,7 +121,7 @@ const compare = (path: string, header: Header, wanted: CheckpointOf): void => {
   if (header.principal !== wanted.principal) {
     throw usage(
       `${path} is of a batch that ${header.principal ?? "another"} submits; keys are each principal's own`,
-      `Use a token of that principal; or: ${other}`,
+      `Use a token of that principal. ${other}`,
     ) // C4
   }
 }

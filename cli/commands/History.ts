@@ -4,6 +4,7 @@ import { Command, Flag } from "effect/cli"
 import type { JournalRecord } from "../../contracts/JournalRecord.ts"
 import type { OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import { ExitCode } from "../ExitCode.ts"
+import { goesOn } from "../Pages.ts"
 import { count, given, thread } from "../Parameters.ts"
 import { recordTable } from "../Records.ts"
 import { type Session, withSession } from "../Session.ts"
@@ -35,7 +36,7 @@ const showAll = Effect.fnUntraced(function* (
     else if (found.records.length > 0) {
       yield* session.output.print(recordTable(found.records, session.output.columns))
     }
-    after = found.next
+    after = yield* goesOn(after, found.next)
   }
   if (session.json) yield* session.show({ records }, () => "")
 })

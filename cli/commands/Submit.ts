@@ -163,7 +163,7 @@ that was broken off goes on when the command is repeated, and submits each line 
     { command: "heddle submit hello.md --agent digest --file big.json" },
     { command: "jq -c . big.json | heddle submit hello.md --agent digest --stdin" },
     {
-      command: "heddle submit --agent digest --jsonl batch.jsonl --checkpoint batch.checkpoint",
+      command: "heddle submit --agent refund --jsonl batch.jsonl --checkpoint batch.checkpoint",
       description: "Repeat it until it ends with 0",
     },
   ]),

@@ -4,6 +4,7 @@ import { Command } from "effect/cli"
 import type { OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { VerifyCheck } from "../../contracts/Verify.ts"
 import { ExitCode } from "../ExitCode.ts"
+import { goesOn } from "../Pages.ts"
 import { thread } from "../Parameters.ts"
 import { type Session, withSession } from "../Session.ts"
 import { Stopped } from "../Stopped.ts"
@@ -34,7 +35,7 @@ const verifyAll = Effect.fnUntraced(function* (
       checks.set(check.check, joined(checks.get(check.check), check))
     }
     records += reply.records
-    after = reply.next
+    after = yield* goesOn(after, reply.next)
     yield* session.output.progress(`Verifying: ${records} records`)
   }
   return { checks: [...checks.values()], records }

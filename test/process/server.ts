@@ -34,6 +34,8 @@ export const startServer = Effect.fnUntraced(function* (worker: WorkerBuild) {
   )
   const context = yield* Layer.build(HeddleClient.layerHttp({ url, token }))
   return {
+    url,
+    token,
     client: Context.get(context, HeddleClient),
     /** A SIGKILL, and a new process on the same disk and port. */
     killAndStart: Effect.gen(function* () {

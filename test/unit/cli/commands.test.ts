@@ -283,6 +283,27 @@ describe("heddle", () => {
     }),
   )
 
+  it.live("gives up where a deployment's pages do not go on", () =>
+    Effect.gen(function* () {
+      const here = yield* world({
+        ...answers,
+        listThreads: () => ({ threads: [], next: "a" }),
+        verify: () => ({ checks: [], records: 0, next: 3 }),
+        abortMany: () => ({ results: [], unanswered: [], next: { threadId } }),
+      })
+      for (const args of [
+        ["threads", "--all"],
+        ["history", threadId, "--all"], // says `next: 2` for ever
+        ["verify", threadId],
+        ["abort", "--all", "-m", "x", "--yes"],
+      ]) {
+        const ended = yield* run(here, args)
+        expect(ended.code).toBe(1)
+        expect(ended.stderr).toContain("the same page again and again")
+      }
+    }),
+  )
+
   it.live("follows a thread until its submission has settled", () =>
     Effect.gen(function* () {
       let settled = false

@@ -134,6 +134,18 @@ describe("heddle.toml", () => {
     expect(findSettings(deep, "other.toml")?.base).toEqual({ owner: "named" })
   })
 
+  it("is not used unasked when it is another user's", () => {
+    const path = join(folder, "heddle.toml")
+    writeFileSync(path, `url = "https://elsewhere.test"`)
+    const stranger = [(process.getuid?.() ?? 0) + 1]
+    expect(stoppedBy(() => findSettings(folder, undefined, stranger))).toMatchObject({
+      exitCode: 2,
+      what: expect.stringContaining("is another user's") as string,
+    })
+    expect(findSettings(folder, path, stranger)?.base.url).toBe("https://elsewhere.test")
+    expect(findSettings(folder, undefined, undefined)?.base.url).toBe("https://elsewhere.test")
+  })
+
   it("is refused with the place of a mistake, and without what it holds", () => {
     for (const [wrong, place] of [
       [`token = "hush\nurl = 1`, "h.toml:1:"],
