@@ -9,8 +9,11 @@
  */
 import { Layer } from "effect"
 import type { Authorizer } from "./contracts/Authorization.ts"
+import { checkTrusted, makeBearer, type TrustedBy } from "./client/Auth.ts"
+import { checkOrigins } from "./client/Cors.ts"
 import { type EntrypointClass, makeEntrypoint } from "./client/Entrypoint.ts"
 import { type HttpHandler, makeHttpHandler } from "./client/Http.ts"
+import type { RateLimiter } from "./client/RateLimit.ts"
 import { makeScheduledHandler, type ScheduledHandler } from "./client/Scheduled.ts"
 import { type ObjectNamespace, objectTargets } from "./client/ObjectTargets.ts"
 import {
@@ -32,6 +35,8 @@ import { makeThreadActor } from "./thread-actors/ThreadActor.ts"
 export * as Agent from "./thread-actors/Agent.ts"
 export * from "./contracts/index.ts"
 export { HeddleClient } from "./client/HeddleClient.ts"
+export type { Trusted, TrustedBy, TrustedProvider, TrustedSecrets } from "./client/Auth.ts"
+export type { RateLimiter } from "./client/RateLimit.ts"
 
 /** The services that the handlers of these agents need. */
 export type Requirements<Registered extends ReadonlyArray<AgentLive<unknown>>> =
@@ -69,6 +74,15 @@ interface Options<Registered> {
   }
   /** The application's own policy for public calls, besides the grants; or how to make it. */
   readonly authorizer?: Authorizer | ((env: never) => Authorizer)
+  /**
+   * Whose bearer tokens HTTPS takes: secrets of the deployment, identity providers with published keys, or several of
+   * them. By default `HEDDLE_JWT_SECRET` and, while it is rotated, `HEDDLE_JWT_SECRET_PREVIOUS`.
+   */
+  readonly tokens?: TrustedBy
+  /** The origins, as in `https://app.example.com`, whose pages may call from a browser. None by default. */
+  readonly corsOrigins?: ReadonlyArray<string>
+  /** Counts the calls of each principal: a `[[ratelimits]]` binding. Nobody does by default. */
+  readonly rateLimiter?: (env: never) => RateLimiter | undefined
   /** For tests only: where the objects may be made to crash or wait; for all, or for each its own. */
   readonly testing?: { readonly failpoints: Failpoints | FailpointsOf }
 }
@@ -155,6 +169,38 @@ const policyOf = (
   return { authorizer: typeof authorizer === "function" ? authorizer(env as never) : authorizer }
 }
 
+/** What a check throws, as what it means for a deployment. // M1 */
+const deployable = <A>(check: () => A): A => {
+  try {
+    return check()
+  } catch (error) {
+    throw new DeploymentError(error instanceof Error ? error.message : "It cannot be deployed")
+  }
+}
+
+/** What stands in front of the objects, as the options and the environment say. */
+const edgeOf = ({ corsOrigins = [], rateLimiter, tokens }: Options<unknown>, limits: Limits) => {
+  deployable(() => checkOrigins(corsOrigins))
+  const trusted = tokens as ((env: unknown) => ReturnType<TrustedBy>) | undefined
+  const limiter = rateLimiter as ((env: unknown) => RateLimiter | undefined) | undefined
+  return {
+    origins: corsOrigins,
+    bearer: makeBearer({
+      limits,
+      trusted: trusted && ((env: unknown) => deployable(() => checkTrusted(trusted(env)))),
+    }),
+    rateLimiter:
+      limiter &&
+      ((env: unknown): RateLimiter => {
+        const found = limiter(env)
+        if (found !== undefined) return found
+        throw new DeploymentError(
+          "The environment has no rate limiter where `rateLimiter` looks: add it to [[ratelimits]]", // M1
+        )
+      }),
+  }
+}
+
 const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   options: HeddleOptions<Registered>,
 ): Deployment => {
@@ -181,6 +227,7 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
     ...policyOf(options.authorizer, env),
   })
   const edge = {
+    ...edgeOf(options, limits),
     limits,
     targets: (env: unknown) =>
       objectTargets({ owners: owners(env), threads: threads(env), registry: registry(env) }),

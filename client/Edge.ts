@@ -7,6 +7,7 @@
  * - E1 The objects are told the verified principal, in headers that are made here.
  * - E2 Readers of a thread never load its owner, but for `explain` and the first frame of `observe`, which
  *   are not held up by it for long.
+ * - E3 A reader whose token ends is told where to go on with another one.
  */
 import { Effect, Layer, type Scope, Stream } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
@@ -25,6 +26,8 @@ import { gatedEdge, refusingEdge } from "./EdgeGate.ts"
 import { edgeGuard } from "./EdgeGuard.ts"
 import { heldBy } from "./HeldBy.ts"
 import type { Identity, Verified } from "./Identity.ts"
+import type { Admission } from "./RateLimit.ts"
+import { untilTokenEnds } from "./TokenEnd.ts"
 
 /** Where the objects are, for the length of one invocation. */
 export interface EdgeTargets {
@@ -37,6 +40,8 @@ export interface EdgeTargets {
 export interface EdgeOptions {
   readonly identity: Identity
   readonly targets: EdgeTargets
+  /** Counts the calls of this identity, where somebody does. */
+  readonly admission?: Admission | undefined
 }
 
 type VerifiedOptions = EdgeOptions & { readonly identity: Verified }
@@ -110,13 +115,29 @@ const explain = Effect.fnUntraced(function* (
   return explanations.map((one) => ({ ...one, heldBy: [...one.heldBy, ...held] }))
 })
 
-const observe = (clients: Clients, payload: Lane & { readonly after?: number }) =>
-  clients.thread.observe(payload).pipe(
-    Stream.mapArrayEffect((frames) => {
-      const [first, ...rest] = frames
-      return Effect.map(withLane(clients, payload, first), (opened) => [opened, ...rest] as const)
-    }),
-  )
+const observe = (
+  clients: Clients,
+  { expiresAt }: Verified,
+  payload: Lane & { readonly after?: number },
+) =>
+  Stream.suspend(() => {
+    let after = payload.after ?? 0
+    const frames = clients.thread.observe(payload).pipe(
+      Stream.mapArrayEffect((arrived) => {
+        const [first, ...rest] = arrived
+        return Effect.map(withLane(clients, payload, first), (opened) => [opened, ...rest] as const)
+      }),
+    )
+    const cursor = (): ReadonlyArray<ObserveFrame> => [{ _tag: "Cursor", after }]
+    return untilTokenEnds(frames, expiresAt, cursor).pipe(
+      // Behind the end: what passes here is shown. // E3
+      Stream.tap((frame) =>
+        Effect.sync(() => {
+          if (frame._tag === "Record") after = frame.record.sequence
+        }),
+      ),
+    )
+  })
 
 const handlers = (options: VerifiedOptions) =>
   HeddleRpc.toLayer(
@@ -136,7 +157,8 @@ const handlers = (options: VerifiedOptions) =>
         forgetThread: (payload) => owner.forgetThread(payload),
         obligations: (payload) => owner.obligations(payload),
         wake: (payload) => owner.wake(payload),
-        watch: (payload) => owner.watch(payload),
+        watch: (payload) =>
+          untilTokenEnds(owner.watch(payload), options.identity.expiresAt, () => []),
         reconcile: (payload) => owner.reconcile(payload),
         recoveryStatus: (payload) => owner.recoveryStatus(payload),
         maintenanceStatus: (payload) => owner.maintenanceStatus(payload),
@@ -149,26 +171,26 @@ const handlers = (options: VerifiedOptions) =>
         readState: (payload) => thread.readState(payload),
         explain: (payload) => explain(clients, payload),
         verify: (payload) => thread.verify(payload),
-        observe: (payload) => observe(clients, payload),
+        observe: (payload) => observe(clients, options.identity, payload),
       })
     }),
   )
 
 const serving = Effect.fnUntraced(function* (options: VerifiedOptions) {
-  const { identity } = options
+  const { admission, identity } = options
   const context = yield* Layer.build(Layer.merge(handlers(options), edgeGuard(identity)))
   const server = yield* Effect.provideContext(
     makeWireServer(HeddleRpc, { unknownMethod: "refuse" }),
     context,
   )
-  return gatedEdge(server, { identity, limits: yield* CurrentLimits })
+  return gatedEdge(server, { identity, admission, limits: yield* CurrentLimits })
 })
 
 /** An edge for one invocation. Its scope ends every call that is still open. */
 export const makeEdge = ({
   identity,
-  targets,
+  ...rest
 }: EdgeOptions): Effect.Effect<WireServer, never, Scope.Scope> =>
   identity._tag === "Verified"
-    ? serving({ identity, targets })
+    ? serving({ identity, ...rest })
     : Effect.succeed(refusingEdge(identity))

@@ -5,8 +5,10 @@
  * - A1 Who has no identity, or asks for what its grants do not name, learns that and nothing else.
  * - A2 What is nested too deep, or too large to be walked, is refused before anything recursive
  *   touches it, and that request alone.
+ * - A3 Every message is counted before it is looked at, but for one that ends another.
  */
 import { HeddleRpc } from "../contracts/HeddleRpc.ts"
+import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import type { Limits } from "../contracts/Limits.ts"
 import type { WireExit, WireMessage } from "../contracts/transport/Wire.ts"
 import { failure, notARequest, transportFailure } from "../contracts/transport/WireExits.ts"
@@ -14,6 +16,7 @@ import type { WireServer } from "../contracts/transport/WireServer.ts"
 import { isDeniedUnread } from "./EdgeGuard.ts"
 import type { Identity, Verified } from "./Identity.ts"
 import { shapeFault } from "./PayloadShape.ts"
+import { type Admission, tooMany } from "./RateLimit.ts"
 import { isRecord, isRequestId, publicRequest } from "./PublicRequest.ts"
 
 /** As many characters of an operation's name as `OperationDenied` may have. */
@@ -37,25 +40,38 @@ export const refusingEdge = (identity: Exclude<Identity, Verified>): WireServer 
 export interface GateOptions {
   readonly identity: Verified
   readonly limits: Limits
+  /** Whether this identity may make one more call; absent where nobody counts them. */
+  readonly admission?: Admission | undefined
 }
 
 const isInterrupt = (message: unknown): boolean =>
   isRecord(message) && message["_tag"] === "Interrupt" && isRequestId(message["requestId"])
 
+/** Why a message goes no further, before its payload is decoded; or the request that it is. */
+const judged = (
+  message: WireMessage,
+  { identity, limits }: GateOptions,
+): WireExit | RequestEncoded => {
+  const request = publicRequest(message)
+  if (request === undefined) return transportFailure(notARequest)
+  const { payload, tag } = request
+  // What is unknown is answered so: its name is the caller's, and grants nothing.
+  if (HeddleRpc.requests.has(tag) && isDeniedUnread(identity.grants, tag, payload)) {
+    return denied(tag) // A1
+  }
+  const fault = shapeFault(payload, limits)
+  return fault === undefined ? request : transportFailure(fault) // A2
+}
+
 /** The edge behind its gate. */
-export const gatedEdge = (edge: WireServer, { identity, limits }: GateOptions): WireServer => ({
+export const gatedEdge = (edge: WireServer, options: GateOptions): WireServer => ({
   activeCalls: edge.activeCalls,
-  call: (message: WireMessage, sink) => {
+  call: async (message: WireMessage, sink) => {
     if (isInterrupt(message)) return edge.call(message)
-    const request = publicRequest(message)
-    if (request === undefined) return Promise.resolve(transportFailure(notARequest))
-    const { payload, tag } = request
-    // What is unknown is answered so: its name is the caller's, and grants nothing.
-    if (HeddleRpc.requests.has(tag) && isDeniedUnread(identity.grants, tag, payload)) {
-      return Promise.resolve(denied(tag)) // A1
+    if (options.admission !== undefined && !(await options.admission())) {
+      return transportFailure(tooMany) // A3
     }
-    const fault = shapeFault(payload, limits)
-    if (fault !== undefined) return Promise.resolve(transportFailure(fault)) // A2
-    return edge.call(request, sink)
+    const request = judged(message, options)
+    return request._tag === "Request" ? edge.call(request, sink) : request
   },
 })

@@ -2,19 +2,21 @@
  * The guard of an edge: decides by the grants, and refuses there and then.
  *
  * - G1 Nothing but the grants decides; a refused call reaches no object.
- * - G2 A stream ends when the token of its reader does.
+ * - G2 A stream ends with the token of its reader, also one that does not end itself or whose reader takes nothing.
  */
-import { Clock, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { RpcSchema } from "effect/rpc"
 import {
   CurrentGrants,
   EdgeMiddleware,
   type Grants,
   grantsAllow,
+  grantsOperation,
 } from "../contracts/Authorization.ts"
-import { OperationDenied, Unauthenticated } from "../contracts/Errors.ts"
+import { OperationDenied } from "../contracts/Errors.ts"
 import { namedThreads } from "../contracts/NamedThreads.ts"
 import type { Verified } from "./Identity.ts"
+import { tokenEnd } from "./TokenEnd.ts"
 
 const textField = (payload: unknown, name: string): string | undefined => {
   if (typeof payload !== "object" || payload === null) return undefined
@@ -45,17 +47,11 @@ const isDenied = (grants: Grants, operation: string, payload: unknown): boolean 
  */
 export const isDeniedUnread = (grants: Grants, operation: string, payload: unknown): boolean =>
   textField(payload, "ownerId") === undefined && !ofAllOwners.has(operation)
-    ? grants.operations?.includes(operation) === false
+    ? !grantsOperation(grants, operation)
     : isDenied(grants, operation, payload)
 
-/** Longer than any stream stays open, and below what a timer can count. */
-const longestMillis = 24 * 60 * 60 * 1000
-
-const expiry = Effect.fnUntraced(function* (expiresAt: number) {
-  const now = yield* Clock.currentTimeMillis
-  yield* Effect.sleep(Math.min(Math.max(expiresAt - now, 0), longestMillis))
-  return yield* new Unauthenticated({ reason: "The token has expired" })
-})
+/** How long after the end of its token a stream may take to say where to go on. */
+const graceMillis = 1_000
 
 /** The middleware of one invocation, which serves this identity: runs before every handler. */
 export const edgeGuard = ({ expiresAt, grants }: Verified): Layer.Layer<EdgeMiddleware> =>
@@ -65,6 +61,6 @@ export const edgeGuard = ({ expiresAt, grants }: Verified): Layer.Layer<EdgeMidd
     }
     const allowed = Effect.provideService(effect, CurrentGrants, grants)
     return expiresAt !== undefined && RpcSchema.isStreamSchema(rpc.successSchema)
-      ? Effect.raceFirst(allowed, expiry(expiresAt)) // G2
+      ? Effect.raceFirst(allowed, tokenEnd(expiresAt, graceMillis)) // G2
       : allowed
   })

@@ -9,13 +9,26 @@ import { Effect } from "effect"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import type { WireExit, WireMessage, WireSink, WireTarget } from "../contracts/transport/Wire.ts"
 import { makeEdge } from "./Edge.ts"
-import { identityOfProps } from "./Identity.ts"
+import { type Identity, identityOfProps } from "./Identity.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
+import { type Admission, admitted, type RateLimiter } from "./RateLimit.ts"
 
 export interface EntrypointOptions {
   /** The objects, as this invocation reaches them. Throws when a binding is missing. */
   readonly targets: (env: unknown) => ObjectTargets
   readonly limits: Limits
+  /** Who counts the calls of a principal, if anybody. */
+  readonly rateLimiter?: ((env: unknown) => RateLimiter | undefined) | undefined
+}
+
+const admissionOf = (
+  identity: Identity,
+  env: unknown,
+  { limits, rateLimiter }: EntrypointOptions,
+): Admission | undefined => {
+  const limiter = identity._tag === "Verified" ? rateLimiter?.(env) : undefined
+  if (limiter === undefined || identity._tag !== "Verified") return undefined
+  return () => Effect.runPromise(admitted(limiter, identity, limits))
 }
 
 /** What `class Api extends heddle.Entrypoint {}` extends. */
@@ -31,7 +44,8 @@ export const makeEntrypoint = (options: EntrypointOptions): EntrypointClass =>
     async call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
       const targets = options.targets(this.env)
       const identity = identityOfProps(this.ctx.props)
-      const served = makeEdge({ identity, targets }).pipe(
+      const admission = admissionOf(identity, this.env, options)
+      const served = makeEdge({ identity, targets, admission }).pipe(
         Effect.flatMap((edge) => Effect.promise(() => edge.call(message, sink))),
         Effect.scoped,
         Effect.ensuring(Effect.sync(targets.close)),

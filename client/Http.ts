@@ -2,8 +2,9 @@
  * The HTTP edge: `POST /rpc`, effect/rpc over HTTP with NDJSON, and `GET /health`.
  *
  * What a request asks is answered by the same edge as a service binding's; here are only the status
- * codes around it. 200 with an exit per request; 400, 401, 404, 405, 408, 413, 415 and 500 with one
- * line that says why, and nothing was run. There is no CORS: browsers of other sites are not served.
+ * codes around it. 200 with an exit per request; 400, 401, 404, 405, 408, 413, 415, 429, 431, 500 and 503 with
+ * one line that says why, and nothing was run. There is no CORS, and so no page of another site is served, unless the
+ * deployment lists its origin.
  *
  * - H1 Whatever arrives is answered, and no answer holds a stack, a cause or another's data.
  * - H2 A reader that goes away ends its calls, and so frees the objects that serve them.
@@ -12,12 +13,22 @@
  */
 import { Effect } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
+import type { Unavailable } from "../contracts/Errors.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
-import { identityOfBearer, secretName } from "./Auth.ts"
+import { type Bearer, makeBearer, type Undecided } from "./Auth.ts"
+import { checkOrigins, preflight, readable } from "./Cors.ts"
 import { makeEdge } from "./Edge.ts"
 import type { Verified } from "./Identity.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
+import {
+  admitted,
+  type Admission,
+  prepaid,
+  type RateLimiter,
+  retryAfterSeconds,
+  tooMany,
+} from "./RateLimit.ts"
 import { makeReplyStream, type ReplyStream } from "./ReplyStream.ts"
 import { type RequestBody, readRequests } from "./RequestBody.ts"
 
@@ -28,6 +39,17 @@ export interface HttpOptions {
   readonly limits: Limits
   /** What `/health` says. */
   readonly version: (env: unknown) => string
+  /** Who verifies tokens. Default: whoever knows a secret of the environment signs them. */
+  readonly bearer?: Bearer | undefined
+  /** The origins whose pages may call; none by default. */
+  readonly origins?: ReadonlyArray<string> | undefined
+  /** Who counts the calls of a principal, if anybody. */
+  readonly rateLimiter?: ((env: unknown) => RateLimiter | undefined) | undefined
+}
+
+type Settled = HttpOptions & {
+  readonly bearer: Bearer
+  readonly allowed: ReadonlySet<string>
 }
 
 /** The part of an `ExecutionContext` that the edge uses. */
@@ -57,20 +79,18 @@ const health = (request: Request, version: string): Response =>
     ? answer(200, { version })
     : refusal(405, "Use GET", { allow: "GET, HEAD" })
 
-const secretOf = (env: unknown): unknown =>
-  typeof env === "object" && env !== null ? (env as Record<string, unknown>)[secretName] : undefined
-
 interface Exchange {
   readonly requests: ReadonlyArray<RequestEncoded>
   readonly identity: Verified
   readonly targets: ObjectTargets
+  readonly admission: Admission | undefined
   readonly reply: ReplyStream
 }
 
 /** Runs all calls of one body, each answered as it ends. */
-const serve = ({ requests, identity, targets, reply }: Exchange): Effect.Effect<void> => {
+const serve = ({ requests, reply, targets, ...rest }: Exchange): Effect.Effect<void> => {
   const calls = Effect.gen(function* () {
-    const edge = yield* makeEdge({ identity, targets })
+    const edge = yield* makeEdge({ targets, ...rest })
     yield* Effect.forEach(
       requests,
       (request) =>
@@ -103,28 +123,77 @@ const readWithin = (request: Request, millis: number): Effect.Effect<RequestBody
     Effect.timeoutOrElse({ duration: millis, orElse: () => Effect.succeed("Late" as const) }), // H3
   )
 
+const unavailable = ({
+  overloaded,
+  reason,
+  retryable,
+}: Pick<Unavailable, "retryable" | "overloaded" | "reason">) => ({
+  _tag: "Unavailable",
+  retryable,
+  overloaded,
+  reason,
+})
+
+const limited = (): Response =>
+  answer(429, unavailable(tooMany), { "retry-after": String(retryAfterSeconds) })
+
+const undecided = ({ retryAfterMillis }: Undecided): Response =>
+  answer(
+    503,
+    unavailable({
+      retryable: true,
+      overloaded: false,
+      reason: "The keys that would tell whether the token is valid cannot be had now",
+    }),
+    { "retry-after": String(Math.max(1, Math.ceil(retryAfterMillis / 1000))) },
+  )
+
+/** Bytes of all headers together; what a token and a browser need is far less. */
+const headerBytesMax = 32 * 1024
+
+const hasLongHeaders = (request: Request): boolean => {
+  let bytes = 0
+  for (const [name, value] of request.headers) bytes += name.length + value.length
+  return bytes > headerBytesMax
+}
+
+const admissionOf = (
+  identity: Verified,
+  env: unknown,
+  { limits, rateLimiter }: HttpOptions,
+): Admission | undefined => {
+  const limiter = rateLimiter?.(env)
+  return limiter && (() => Effect.runPromise(admitted(limiter, identity, limits)))
+}
+
 const rpc = async (
   request: Request,
   env: unknown,
   ctx: Invocation,
-  options: HttpOptions,
+  options: Settled,
 ): Promise<Response> => {
   if (request.method !== "POST") return refusal(405, "Use POST", { allow: "POST" })
+  if (hasLongHeaders(request)) return refusal(431, `Headers may have ${headerBytesMax} bytes`)
   const identity = await Effect.runPromise(
-    identityOfBearer({
-      authorization: request.headers.get("authorization"),
-      secret: secretOf(env),
-    }),
+    options.bearer(request.headers.get("authorization"), env),
   )
+  if (identity._tag === "Undecided") return undecided(identity)
   if (identity._tag === "Unverified") {
     return answer(401, { _tag: "Unauthenticated", reason: identity.reason }, challenge) // H3
   }
+  const admission = admissionOf(identity, env, options)
+  if (admission !== undefined && !(await admission())) return limited()
   const body = await Effect.runPromise(readWithin(request, options.limits.bodyMillis))
   if (body === "Late") return answer(408, late)
   if (body._tag === "Refused") return refusal(body.status, body.reason)
   const reply = makeReplyStream(options.limits.heartbeatMillis)
-  const targets = options.targets(env)
-  const exchange = { requests: body.requests, identity, targets, reply }
+  const exchange: Exchange = {
+    requests: body.requests,
+    identity,
+    targets: options.targets(env),
+    admission: admission && prepaid(admission),
+    reply,
+  }
   // The invocation outlives a reader that leaves for as long as it takes to tell the objects.
   ctx.waitUntil(
     Effect.runPromise(Effect.provideService(serve(exchange), CurrentLimits, options.limits)),
@@ -135,28 +204,40 @@ const rpc = async (
   })
 }
 
+const route = async (
+  request: Request,
+  env: unknown,
+  ctx: Invocation,
+  options: Settled,
+): Promise<Response> => {
+  switch (new URL(request.url).pathname) {
+    case "/health":
+      return health(request, options.version(env))
+    case "/rpc":
+    case "/rpc/": // as effect's own client writes it
+      return preflight(request, options.allowed) ?? (await rpc(request, env, ctx, options))
+    default:
+      return refusal(404, "There is nothing here")
+  }
+}
+
 /** A deployment that cannot work says so in words of ours, and what to change. */
 const isDeployment = (error: unknown): error is Error =>
   error instanceof Error && error.name === "DeploymentError"
 
-/** The `fetch` handler of a deployment. Never rejects. */
-export const makeHttpHandler =
-  (options: HttpOptions): HttpHandler =>
-  async (request, env, ctx) => {
+/** The `fetch` handler of a deployment. Never rejects. Throws when its options cannot work. */
+export const makeHttpHandler = (options: HttpOptions): HttpHandler => {
+  const allowed = checkOrigins(options.origins ?? [])
+  const bearer = options.bearer ?? makeBearer({ limits: options.limits })
+  const settled = { ...options, bearer, allowed }
+  return async (request, env, ctx) => {
     try {
-      switch (new URL(request.url).pathname) {
-        case "/health":
-          return health(request, options.version(env))
-        case "/rpc":
-        case "/rpc/": // as effect's own client writes it
-          return await rpc(request, env, ctx, options)
-        default:
-          return refusal(404, "There is nothing here")
-      }
+      return readable(request, allowed, await route(request, env, ctx, settled))
     } catch (error) {
       const reference = crypto.randomUUID()
       const what = isDeployment(error) ? error.message : describeThrown(error)
       Effect.runFork(Effect.logError(`Defect ${reference} in the HTTP edge: ${what}`))
-      return answer(500, { _tag: "InternalDefect", reference }) // H1
+      return readable(request, allowed, answer(500, { _tag: "InternalDefect", reference })) // H1
     }
   }
+}

@@ -32,6 +32,7 @@ const unavailable = (options: { retryable: boolean; overloaded: boolean; reason:
 
 /** As much of a refusal's reason as the error may have. */
 const reasonCharacters = 1_024
+const pathCharacters = 256
 
 const unauthenticated = (reason: unknown): WireExit =>
   failure({
@@ -101,6 +102,9 @@ interface ReplyLine {
   readonly exit?: WireExit
   /** Of a refusal: one line instead of exits. */
   readonly reason?: unknown
+  readonly path?: unknown
+  readonly retryable?: unknown
+  readonly overloaded?: unknown
 }
 
 /** A line that is not ours says nothing: an answer of such lines ends without an exit. */
@@ -128,6 +132,26 @@ const readReply = async (
       await sink(reply.values ?? [])
       reading.heard()
     }
+  }
+  return undefined
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value.slice(0, reasonCharacters) : ""
+
+/** What the deployment says of a request that it refused, where the first line is a word of it. */
+const readRefusal = async (reading: Reading): Promise<WireExit | undefined> => {
+  for await (const line of linesOf(reading)) {
+    const { _tag, overloaded, path, reason, retryable } = parseLine(line)
+    if (_tag === "Unavailable") {
+      return unavailable({
+        retryable: retryable === true,
+        overloaded: overloaded === true,
+        reason: textOf(reason),
+      })
+    }
+    if (_tag !== "InvalidInput") return undefined
+    return failure({ _tag, path: textOf(path).slice(0, pathCharacters), reason: textOf(reason) })
   }
   return undefined
 }
@@ -164,8 +188,9 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
       })
       const { body, status } = response
       if (status !== 200 && status !== 401) {
-        await body?.cancel()
-        return exitOfStatus(status)
+        const refused =
+          body && (await readRefusal({ body, heard, busy, signal: controller.signal }))
+        return refused ?? exitOfStatus(status)
       }
       const reading = body === null ? undefined : { body, heard, busy, signal: controller.signal }
       const exit = reading && (await readReply(reading, sink))

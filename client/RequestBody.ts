@@ -5,6 +5,7 @@
  * - B2 A body that breaks off is the caller's refusal, like any other: nothing here rejects.
  */
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
+import { readBounded } from "./BoundedBody.ts"
 import { isRecord, publicRequest } from "./PublicRequest.ts"
 
 /** The requests, or the HTTP status and the words of a refusal. */
@@ -33,43 +34,17 @@ const tooLarge = refused(413, `A body may have ${bodyBytesMax} bytes`)
 
 const brokenOff = refused(400, "The body broke off")
 
-const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return bytes
-}
-
 /** The bytes of the body, or why they are not all read. Given up when the signal says so. */
 const readBytes = async (
   request: Request,
   signal: AbortSignal,
 ): Promise<Uint8Array | RequestBody> => {
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) return tooLarge // B1
-  if (request.body === null) return new Uint8Array()
-  const chunks: Array<Uint8Array> = []
-  let length = 0
-  const reader = request.body.getReader()
-  const leave = () => void reader.cancel().catch(() => undefined)
-  signal.addEventListener("abort", leave, { once: true })
   try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return joined(chunks, length)
-      length += value.byteLength
-      if (length > bodyBytesMax) {
-        leave()
-        return tooLarge // B1
-      }
-      chunks.push(value)
-    }
+    const bytes = await readBounded(request.body, bodyBytesMax, signal)
+    return bytes === "TooLarge" ? tooLarge : bytes // B1
   } catch {
     return brokenOff // B2
-  } finally {
-    signal.removeEventListener("abort", leave)
   }
 }
 

@@ -247,7 +247,7 @@ export const Grants = Schema.Struct({
   owners: Schema.Array(Schema.String.check(Schema.isMaxLength(256))),
   /** Patterns of thread ids; absent grants every thread of the owners. */
   threads: Schema.optionalKey(Schema.Array(Schema.String.check(Schema.isMaxLength(256)))),
-  /** Names of `HeddleRpc` operations; absent grants every operation. */
+  /** Patterns of names of `HeddleRpc` operations; absent grants every operation. */
   operations: Schema.optionalKey(Schema.Array(Schema.String.check(Schema.isMaxLength(64)))),
 })
 export type Grants = typeof Grants.Type
@@ -276,13 +276,17 @@ export interface Asked {
   readonly threadId?: string | undefined
 }
 
+/** Whether the grants name the operation, whatever it is about. Pure. */
+export const grantsOperation = ({ operations }: Grants, operation: string): boolean =>
+  operations === undefined || operations.some((pattern) => matches(pattern, operation))
+
 /** Whether the grants name it. Pure. */
 export const grantsAllow = (grants: Grants, asked: Asked): boolean =>
   // Z3
   grants.owners.some((pattern) =>
     asked.ownerId === undefined ? pattern === "*" : matches(pattern, asked.ownerId),
   ) &&
-  (grants.operations === undefined || grants.operations.includes(asked.operation)) &&
+  grantsOperation(grants, asked.operation) &&
   (grants.threads === undefined ||
     grants.threads.some((pattern) =>
       asked.threadId === undefined ? pattern === "*" : matches(pattern, asked.threadId),

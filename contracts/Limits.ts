@@ -62,6 +62,20 @@ export const defaultLimits = {
   bodyMillis: 30 * second,
   observerBuffer: 1_024,
 
+  // Tokens. How far the clock of whoever signs them may be apart from ours.
+  clockSkewMillis: 60 * second,
+  /** How long a provider may take to give its keys, and how old they may be before it is asked again. */
+  keysMillis: 3 * second,
+  keysAgeMillis: 10 * minute,
+  /** How long keys that are known go on when it does not answer. */
+  keysStaleMillis: 24 * 60 * minute,
+  /** It is not asked again sooner, whatever tokens name; after a failure the retry curve says when. */
+  keysRefetchMillis: 30 * second,
+  keysRetryMillis: 1 * second,
+  keysRetryMaxMillis: 60 * second,
+  /** How long a rate limiter may take; then the call goes on. */
+  rateLimitMillis: 1 * second,
+
   // Mutations (the gate).
   coverMillis: 5 * second,
   mutationMillis: 30 * second,

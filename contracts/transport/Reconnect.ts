@@ -4,10 +4,12 @@
  * - R1 Every record reaches the reader once and in order, whatever is lost between two connections.
  * - R2 Only what can be repeated is: a failure marked `retryable` and not `overloaded`. Failures in a
  *   row without progress between them are bounded; then the last one is the stream's failure.
+ * - R3 A connection that ends with the token of its reader has said so behind a cursor: with a renewed token the stream
+ *   goes on from there, and with the same one the next connection fails.
  */
 import { Effect, Random, Stream } from "effect"
 import { type Curve, jitteredMillis } from "../Backoff.ts"
-import { Unavailable } from "../Errors.ts"
+import { Unauthenticated, Unavailable } from "../Errors.ts"
 
 /** What a frame says about where the reader is. */
 export type Position =
@@ -69,6 +71,7 @@ export const reconnecting = <Frame, E, R>(
   const showCursor = options.onCursor === "end"
 
   const lost = (reading: Reading, error: E): Effect.Effect<void, E> => {
+    if (reading.next === "open" && error instanceof Unauthenticated) return Effect.void // R3
     if (!canRepeat(error) || reading.failures >= failuresMax) return Effect.fail(error) // R2
     reading.failures++
     reading.next = "open"

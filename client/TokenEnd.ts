@@ -1,0 +1,48 @@
+/**
+ * When a token ends, and what its streams do then.
+ *
+ * - D1 A stream shows nothing of what comes after the end of its reader's token, and fails with a type of its own.
+ * - D2 Where the reader can go on from is said first, and every record up to there was shown.
+ */
+import { Clock, Effect, Stream } from "effect"
+import { Unauthenticated } from "../contracts/Errors.ts"
+
+/** Longer than any stream stays open, and below what a timer can count. */
+const longestMillis = 24 * 60 * 60 * 1000
+
+const expired = new Unauthenticated({ reason: "The token has expired" })
+
+/** Each public call may fail so: the guard of an edge declares it for all of them, and not their own errors. */
+const failExpired = Stream.fail(expired as never)
+
+/** Waits until so many milliseconds after the end, and fails. */
+export const tokenEnd = Effect.fnUntraced(function* (expiresAt: number, graceMillis: number) {
+  const now = yield* Clock.currentTimeMillis
+  yield* Effect.sleep(Math.min(Math.max(expiresAt + graceMillis - now, 0), longestMillis))
+  return yield* expired
+})
+
+/** The stream until the token of its reader ends; `cursorOf` makes the last frame from the one that was shown last. */
+export const untilTokenEnds = <Frame, E, R>(
+  frames: Stream.Stream<Frame, E, R>,
+  expiresAt: number | undefined,
+  cursorOf: () => ReadonlyArray<Frame>,
+): Stream.Stream<Frame, E, R> => {
+  if (expiresAt === undefined) return frames
+  return Stream.suspend(() => {
+    let over = false
+    const ending = Effect.ignore(tokenEnd(expiresAt, 0)).pipe(
+      Effect.andThen(
+        Effect.sync(() => {
+          over = true
+        }),
+      ),
+    )
+    const last = Stream.suspend(() =>
+      over
+        ? Stream.concat(Stream.fromIterable(cursorOf()), failExpired) // D2
+        : Stream.empty,
+    )
+    return frames.pipe(Stream.interruptWhen(ending), Stream.concat(last)) // D1
+  })
+}
