@@ -23,7 +23,7 @@ const world = Effect.gen(function* () {
   const told = Effect.fnUntraced(function* (code: number, ...args: ReadonlyArray<string>) {
     const ended = yield* run(...args)
     expect({ args, ...ended }).toMatchObject({ args, code })
-    return JSON.parse(ended.stdout) as Record<string, never>
+    return JSON.parse(ended.stdout) as { readonly submissionId: string }
   })
   return { server, command, env, run, told }
 })

@@ -371,7 +371,9 @@ describe("heddle, where no deployment is", () => {
     Effect.gen(function* () {
       const { run } = yield* world()
       const closed = yield* Effect.scoped(listening(() => undefined))
-      expect((yield* run([...status, "--url", closed])).stderr).toContain("Nothing listens at")
+      const nobody = yield* run([...submit, "--url", closed])
+      expect(nobody.stderr).toContain("Nothing listens at")
+      expect(nobody.stderr).toContain("Check --url")
       const unknown = yield* run([...status, "--url", "https://no-such-host.invalid"])
       expect(unknown).toMatchObject({ code: 3 })
       expect(unknown.stderr).toContain("no-such-host.invalid")
