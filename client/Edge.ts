@@ -7,10 +7,13 @@
  * - E1 The objects are told the verified principal, in headers that are made here.
  * - E2 Readers of a thread never load its owner, but for `explain` and the first frame of `observe`, which
  *   are not held up by it for long.
+ * - E3 What a filter means is bounded in time: the platform may repeat a call of an object seconds later, and what was
+ *   accepted since is not meant.
  * - E3 A reader whose token ends is told where to go on with another one.
  */
-import { Effect, Layer, type Scope, Stream } from "effect"
+import { Clock, Effect, Layer, type Scope, Stream } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
+import type { BulkFilter } from "../contracts/Bulk.ts"
 import { CurrentLimits } from "../contracts/Limits.ts"
 import { HeddleRpc } from "../contracts/HeddleRpc.ts"
 import type { OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
@@ -139,6 +142,13 @@ const observe = (
     )
   })
 
+/** The same command for what was accepted up to now, unless it says another time. // E3 */
+const bounded = <P extends { readonly filter: BulkFilter }>(payload: P): Effect.Effect<P> =>
+  Effect.map(Clock.currentTimeMillis, (now) => ({
+    ...payload,
+    filter: { acceptedBefore: now + 1, ...payload.filter },
+  }))
+
 const handlers = (options: VerifiedOptions) =>
   HeddleRpc.toLayer(
     Effect.map(makeClients(options), (clients) => {
@@ -148,10 +158,10 @@ const handlers = (options: VerifiedOptions) =>
         submitMany: (payload) => owner.submitMany(payload),
         resubmit: (payload) => owner.resubmit(payload),
         abort: (payload) => owner.abort(payload),
-        abortMany: (payload) => owner.abortMany(payload),
+        abortMany: (payload) => Effect.flatMap(bounded(payload), owner.abortMany),
         resolveUnknown: (payload) => owner.resolveUnknown(payload),
         retry: (payload) => owner.retry(payload),
-        retryMany: (payload) => owner.retryMany(payload),
+        retryMany: (payload) => Effect.flatMap(bounded(payload), owner.retryMany),
         pauseThread: (payload) => owner.pauseThread(payload),
         resumeThread: (payload) => owner.resumeThread(payload),
         forgetThread: (payload) => owner.forgetThread(payload),

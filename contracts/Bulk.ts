@@ -22,7 +22,9 @@ export const BulkFilter = Schema.Struct({
     Schema.Literals(["ready", "running", "suspended", "unknown", "joined"]),
   ),
   acceptedBefore: Schema.optionalKey(Millis).annotateKey({
-    description: "Accepted before this time, epoch milliseconds.",
+    description:
+      "Accepted before this time, epoch milliseconds. By default the time of the call, so that one which is " +
+      "repeated later means nothing that came since.",
   }),
   blocker: Schema.optionalKey(
     Schema.Literals(["fault", "backoff", "stalled", "binding", "paused"]),

@@ -126,7 +126,7 @@ const submissionOf = ({ address, operation }: Intent, { queue }: Doing): ThreadS
 const submit = (client: Client, operation: Submit, doing: Doing): Effect.Effect<void> => {
   const address = doing.plan.threads[operation.thread]
   if (address === undefined) return Effect.void
-  const intent = doing.told.intent(operation, address)
+  const intent = doing.told.intent(operation, address, doing.queue.now())
   const vanishes = doing.faults.strike("client vanishes")
   const once = persist(submitCall(client, intent, doing), () => vanishes).pipe(
     Effect.matchEffect({
@@ -154,7 +154,7 @@ const submitMany = (
   const intents = submissions.flatMap((one) => {
     const address = doing.plan.threads[one.thread]
     const alone = { ...one, _tag: "Submit", at, client: by } as const
-    return address === undefined ? [] : [doing.told.intent(alone, address)]
+    return address === undefined ? [] : [doing.told.intent(alone, address, doing.queue.now())]
   })
   const vanishes = doing.faults.strike("client vanishes")
   const once = Effect.andThen(
@@ -285,7 +285,9 @@ export const perform = (
     case "RetryMany":
       return quietly(retryMany(owner, plan.owners[operation.owner] as OwnerId))
     case "AbortMany":
-      return quietly(abortMany(owner, plan.owners[operation.owner] as OwnerId, told))
+      return quietly(
+        abortMany(owner, plan.owners[operation.owner] as OwnerId, { now: doing.queue.now(), told }),
+      )
     case "Maintenance":
     case "Cron":
     case "Rebuild": {

@@ -48,7 +48,7 @@ export const submitAll = (
     }
   })
 
-const said = { author: "operator", reason: "because", filter: {}, dryRun: false }
+const said = { author: "operator", reason: "because", dryRun: false }
 
 /** More pages than any world has. */
 const pagesMax = 100
@@ -58,20 +58,31 @@ export const retryMany = (owner: Owner, ownerId: OwnerId) =>
   Effect.gen(function* () {
     let after: { readonly after?: BulkCursor } = {}
     for (let page = 0; page < pagesMax; page++) {
-      const { next } = yield* persist(owner.retryMany({ ownerId, ...said, ...after }), () => false)
+      const { next } = yield* persist(
+        owner.retryMany({ ownerId, ...said, filter: {}, ...after }),
+        () => false,
+      )
       if (next === undefined) return
       after = { after: next }
     }
   })
 
-/** Aborts all that an owner has open. */
-export const abortMany = (owner: Owner, ownerId: OwnerId, told: Told) =>
+/** How far the clocks of a world are apart, and more. */
+const clocksMillis = 10_000
+
+/** Aborts all that an owner has accepted by now. */
+export const abortMany = (
+  owner: Owner,
+  ownerId: OwnerId,
+  { now, told }: { readonly now: number; readonly told: Told },
+) =>
   Effect.gen(function* () {
+    const filter = { acceptedBefore: now + 1 }
+    told.abortAll(ownerId, now + clocksMillis)
     let after: { readonly after?: BulkCursor } = {}
     for (let page = 0; page < pagesMax; page++) {
-      const own = [...told.intents.values()].filter((one) => one.address.ownerId === ownerId)
-      for (const intent of own) intent.abortAsked = true
-      const reply = yield* persist(owner.abortMany({ ownerId, ...said, ...after }), () => false)
+      const command = { ownerId, ...said, filter, ...after }
+      const reply = yield* persist(owner.abortMany(command), () => false)
       const done = new Set(
         reply.results.flatMap(({ effect, submissionId }) =>
           effect._tag === "Done" ? [submissionId as string] : [],

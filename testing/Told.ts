@@ -24,7 +24,10 @@ export interface Told {
   readonly intent: (
     operation: Extract<Operation, { readonly _tag: "Submit" }>,
     address: Address,
+    now: number,
   ) => Intent
+  /** Somebody asked to have everything of this owner aborted that is accepted until then. */
+  readonly abortAll: (ownerId: string, until: number) => void
   /** The id of an intent's submission, if it is known. */
   readonly idOf: (key: string) => Receipt | undefined
   /** Threads that somebody asked to have forgotten. */
@@ -35,11 +38,17 @@ export interface Told {
 
 export const makeTold = (): Told => {
   const intents = new Map<string, Intent>()
+  const aborting = new Map<string, number>()
   return {
     intents,
     forgotten: new Set(),
     paused: new Set(),
-    intent: (operation, address) => {
+    abortAll: (ownerId, until) => {
+      aborting.set(ownerId, Math.max(until, aborting.get(ownerId) ?? 0))
+      for (const intent of intents.values())
+        if (intent.address.ownerId === ownerId) intent.abortAsked = true
+    },
+    intent: (operation, address, now) => {
       const found = intents.get(operation.key)
       if (found !== undefined) return found
       const made: Intent = {
@@ -50,7 +59,7 @@ export const makeTold = (): Told => {
         receipts: [],
         refusals: [],
         settlements: [],
-        abortAsked: false,
+        abortAsked: now <= (aborting.get(address.ownerId) ?? -1),
         abortAccepted: false,
       }
       intents.set(operation.key, made)

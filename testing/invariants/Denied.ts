@@ -64,9 +64,14 @@ const callsAbout = ({ stranger: client }: World, target: Target): Record<string,
   const address = { ownerId, threadId }
   const submission = target as never
   const command = { ...target, ...said } as never
+  const many = { ownerId, filter: {}, ...said }
   const input = { agent: "first", input: {}, idempotencyKey: stranger }
   return {
     submit: owner.submit({ ...address, ...input } as never),
+    submitMany: owner.submitMany({ ownerId, submissions: [{ threadId, ...input }] } as never),
+    resubmit: owner.resubmit({ ...target, ...said, idempotencyKey: stranger } as never),
+    retryMany: owner.retryMany({ ...many, dryRun: true }),
+    abortMany: owner.abortMany({ ...many, dryRun: false }),
     abort: owner.abort(command),
     retry: owner.retry(command),
     resolveUnknown: owner.resolveUnknown({

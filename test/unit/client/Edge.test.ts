@@ -465,6 +465,24 @@ describe("a call about several threads", () => {
     }),
   )
 
+  it.effect("by a filter means what was accepted up to now, unless it says another time", () =>
+    Effect.gen(function* () {
+      const { edge, objects } = yield* makeWorld()
+      yield* TestClock.setTime(5_000)
+      for (const tag of ["retryMany", "abortMany"])
+        for (const filter of [{ state: "ready" }, { acceptedBefore: 7_000 }])
+          yield* Effect.promise(() => edge.call(request(tag, bulk(filter))))
+      expect(
+        objects.calls.map(({ payload }) => (payload as { readonly filter: object }).filter),
+      ).toEqual(
+        [1, 2].flatMap(() => [
+          { state: "ready", acceptedBefore: 5_001 },
+          { acceptedBefore: 7_000 },
+        ]),
+      )
+    }),
+  )
+
   it.effect("that names none needs a grant for all of them", () =>
     Effect.gen(function* () {
       const { edge, objects } = yield* makeWorld({
