@@ -163,7 +163,10 @@ export interface BulkFilter {
   readonly threadIds?: ReadonlyArray<ThreadId> | undefined
   readonly agent?: AgentId | undefined
   readonly state?: "ready" | "running" | "suspended" | "unknown" | "joined" | undefined
-  /** Accepted before this time, epoch milliseconds. */
+  /**
+   * Accepted before this time, epoch milliseconds. By default the time of the call, so that one
+   * which is repeated later means nothing that came since.
+   */
   readonly acceptedBefore?: number | undefined
   /** Of threads that are held by this as a whole, as `obligations` tells it. */
   readonly blocker?: "fault" | "backoff" | "stalled" | "binding" | "paused" | undefined
