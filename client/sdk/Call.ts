@@ -17,6 +17,17 @@ export interface Calling {
   readonly tag: string
   readonly payload: unknown
   readonly signal: AbortSignal | undefined
+  /** The trace that the call belongs to, as W3C writes it. */
+  readonly traceparent: string | undefined
+}
+
+const traceparents = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/
+
+/** The trace fields of a request; none for what is no trace. */
+const traceOf = (traceparent: string | undefined) => {
+  const [, traceId, spanId, flags] = traceparents.exec(traceparent ?? "") ?? []
+  if (traceId === undefined || spanId === undefined) return {}
+  return { traceId, spanId, sampled: Number.parseInt(flags ?? "", 16) % 2 === 1 }
 }
 
 const unavailable = (reason: string) => ({
@@ -63,7 +74,7 @@ const start = async (
 /** Tries once. The values of a stream go to the sink meanwhile. */
 export const callOnce = (calling: Calling, sink?: WireSink): Promise<unknown> =>
   new Promise((resolve, reject) => {
-    const { target, errorOf, tag, payload, signal } = calling
+    const { target, errorOf, tag, payload, signal, traceparent } = calling
     if (signal?.aborted === true) {
       reject(signal.reason)
       return
@@ -74,6 +85,7 @@ export const callOnce = (calling: Calling, sink?: WireSink): Promise<unknown> =>
       tag,
       payload,
       headers: [],
+      ...traceOf(traceparent),
     }
     const leave = () => {
       interrupt(target, request.id)

@@ -21,6 +21,8 @@ export interface CallOptions {
    * too; a mutation that has begun there goes on, and may have happened.
    */
   readonly signal?: AbortSignal | undefined
+  /** The trace that the call belongs to: a W3C `traceparent`. The deployment's spans join it. */
+  readonly traceparent?: string | undefined
 }
 
 /** What is generated about one operation. */
@@ -89,18 +91,18 @@ const operation =
     shape: OperationShape,
     { target, errorOf, repetition = unaryRepetition }: OperationsOptions,
   ): Operation =>
-  (given, { signal } = {}) => {
+  (given, { signal, traceparent } = {}) => {
     const sent = payloadOrError(given, shape, errorOf)
     if (sent instanceof HeddleError) {
       return shape.kind === "unary" ? Promise.reject(sent) : failedStream(sent)
     }
-    const { payload } = sent
+    const call = { target, errorOf, tag, payload: sent.payload, traceparent }
     const read = reading(shape)
     if (shape.kind === "unary") {
-      const once = () => callOnce({ target, errorOf, tag, payload, signal }).then(read)
+      const once = () => callOnce({ ...call, signal }).then(read)
       return repeating(once, repetition, signal) // O1
     }
-    const calling = (own: AbortSignal) => ({ target, errorOf, tag, payload, signal: own })
+    const calling = (own: AbortSignal) => ({ ...call, signal: own })
     return shape.kind === "records"
       ? resumingStream({ calling, read, repetition: recordsRepetition, signal })
       : plainStream({ calling, read, repetition: unaryRepetition, signal })

@@ -98,7 +98,7 @@ async function* resuming(
   signal: AbortSignal,
 ): AsyncGenerator<unknown, void, undefined> {
   const first = calling(signal)
-  const payload = first.payload as { readonly after?: number }
+  const payload = (first.payload ?? {}) as { readonly after?: number }
   const reading: Reading = { after: payload.after, failures: 0, delivered: false, goesOn: true }
   while (reading.goesOn) {
     reading.goesOn = false

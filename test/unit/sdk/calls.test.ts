@@ -157,6 +157,21 @@ describe("a call", () => {
     }
   })
 
+  it("carries the trace it belongs to, and nothing that is none", async () => {
+    const fake = fakeBinding(() => ok(null))
+    const heddle = createHeddle(fake)
+    const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"]
+    for (const traceparent of [`00-${traceId}-${spanId}-01`, `00-${traceId}-${spanId}-00`, "no"]) {
+      await heddle.recoveryStatus(submitted, { traceparent })
+    }
+    expect(fake.requests).toMatchObject([
+      { traceId, spanId, sampled: true },
+      { traceId, spanId, sampled: false },
+      { tag: "recoveryStatus" },
+    ])
+    expect(fake.requests[2]).not.toHaveProperty("traceId")
+  })
+
   it("takes null for no answer of its own, as over HTTPS", async () => {
     const fake = fakeBinding(() => ok(undefined))
     expect(await createHeddle(fake).recoveryStatus(submitted)).toBeNull()

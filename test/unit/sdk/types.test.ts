@@ -3,6 +3,7 @@ import { describe, expectTypeOf, it } from "vitest"
 import {
   createHeddle,
   type Heddle,
+  type HeddleBinding,
   type HeddleStream,
   isHeddleError,
   type ObserveFrame,
@@ -18,11 +19,66 @@ import {
   type WatchFrame,
 } from "../../../client/sdk/index.ts"
 import type { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
-import type { RpcGroup } from "effect/rpc"
+import type { Schema } from "effect"
+import type { Rpc, RpcGroup, RpcSchema } from "effect/rpc"
+import type { EntrypointClass } from "../../../client/Entrypoint.ts"
 
 const payload = { ownerId: "shop", threadId: "order-7", agent: "refund", input: { order: 7 } }
 
+/** One operation of the contract. */
+type Contract<Name extends keyof Operations> = Extract<
+  RpcGroup.Rpcs<typeof HeddleRpc>,
+  { readonly _tag: Name }
+>
+
+/** Its answer as it crosses; one value of a stream. */
+type Sent<R> =
+  R extends Rpc.Rpc<infer _T, infer _P, infer S, infer _E, infer _M, infer _Q>
+    ? S extends RpcSchema.Stream<infer A, infer _F>
+      ? A["Encoded"]
+      : S["Encoded"]
+    : never
+
+/** Its payload as it crosses. */
+type Taken<R> =
+  R extends Rpc.Rpc<infer _T, infer P extends Schema.Top, infer _S, infer _E, infer _M, infer _Q>
+    ? P["Encoded"]
+    : never
+
+/** Its answer in the SDK. */
+type Told<Name extends keyof Operations> =
+  ReturnType<Operations[Name]> extends HeddleStream<infer Value>
+    ? Value
+    : Awaited<ReturnType<Operations[Name]>>
+
+/** The operations of which something is not assignable. */
+type Wrong<Checks extends { readonly [Name in keyof Operations]: boolean }> = {
+  readonly [Name in keyof Operations]: Checks[Name] extends true ? never : Name
+}[keyof Operations]
+
 describe("the SDK's types", () => {
+  it("are those of what crosses", () => {
+    type Answers = {
+      [Name in keyof Operations]: Sent<Contract<Name>> extends Told<Name> ? true : false
+    }
+    type Back = {
+      [Name in keyof Operations]: Told<Name> extends Sent<Contract<Name>> ? true : false
+    }
+    type Payloads = {
+      [Name in keyof Operations]: Taken<Contract<Name>> extends Parameters<Operations[Name]>[0]
+        ? true
+        : false
+    }
+    // Of a watch any tag may cross: the SDK reads an unknown one as `Unrecognized`.
+    expectTypeOf<Wrong<Answers>>().toEqualTypeOf<"watch">()
+    expectTypeOf<Wrong<Back>>().toEqualTypeOf<never>()
+    expectTypeOf<Wrong<Payloads>>().toEqualTypeOf<never>()
+  })
+
+  it("take the binding that wrangler types as one", () => {
+    expectTypeOf<Service<InstanceType<EntrypointClass>>>().toExtend<HeddleBinding>()
+  })
+
   it("name every operation of the contract, and no other", () => {
     type Tags = RpcGroup.Rpcs<typeof HeddleRpc>["_tag"]
     expectTypeOf<keyof Operations>().toEqualTypeOf<Tags>()
