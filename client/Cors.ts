@@ -9,7 +9,7 @@
 export const checkOrigins = (origins: ReadonlyArray<string>): ReadonlySet<string> => {
   for (const origin of origins) {
     const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin
-    if (!isOrigin || !/^https?:/.test(origin)) {
+    if (!isOrigin || !/^https?:\/\/[^*]+$/.test(origin)) {
       throw new TypeError(`"${origin}" is no origin: write it as in "https://app.example.com"`) // C1
     }
   }

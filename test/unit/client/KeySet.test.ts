@@ -271,7 +271,7 @@ describe("a published key", () => {
     const key = await published("a")
     const rsa = await published("b", "RS256")
     const { privateKey } = await generateKeyPair("ES256", { extractable: true })
-    const { publicKey: small } = await crypto.subtle.generateKey(
+    const { publicKey: small } = (await crypto.subtle.generateKey(
       {
         name: "RSASSA-PKCS1-v1_5",
         modulusLength: 1024,
@@ -280,7 +280,7 @@ describe("a published key", () => {
       },
       true,
       ["sign", "verify"],
-    )
+    )) as CryptoKeyPair
     const unusable: ReadonlyArray<unknown> = [
       { kty: "oct", k: "c2VjcmV0", alg: "HS256" },
       { ...rsa, alg: "HS256" },

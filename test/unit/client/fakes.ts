@@ -23,7 +23,7 @@ import {
 } from "../../../contracts/Identifiers.ts"
 import type { RecoveryExplanation } from "../../../contracts/Explain.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
-import type { LaneStatus } from "../../../contracts/Maintenance.ts"
+import type { LaneStatus, WatchFrame } from "../../../contracts/Maintenance.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
 import type { AwaitSettlementReply } from "../../../contracts/Settlement.ts"
 import type { Receipt, ThreadSubmission } from "../../../contracts/Submission.ts"
@@ -112,6 +112,7 @@ interface SubmitManyPayload {
 
 export interface Answers {
   readonly observe?: Stream.Stream<ObserveFrame>
+  readonly watch?: Stream.Stream<WatchFrame>
   readonly explain?: Effect.Effect<ReadonlyArray<RecoveryExplanation>, ThreadUnreadable>
   readonly laneStatus?: Effect.Effect<LaneStatus>
   readonly submit?: () => Effect.Effect<Receipt, Unavailable>
@@ -182,7 +183,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
       Stream.unwrap(
         Effect.as(
           note("owner", "watch", payload),
-          Stream.make({ _tag: "Opened" as const, faultedLanes: 0 }),
+          answers.watch ?? Stream.make({ _tag: "Opened" as const, faultedLanes: 0 }),
         ),
       ),
     reconcile: on("owner", "reconcile", () => Effect.succeed({ enrolled: 1 })),

@@ -24,6 +24,7 @@ export const makeHttpWorld = Effect.fnUntraced(function* (
     readonly env?: Record<string, unknown>
     readonly limits?: Partial<Limits>
     readonly targets?: HttpOptions["targets"]
+    readonly edge?: Pick<HttpOptions, "bearer" | "origins" | "rateLimiter">
   } = {},
 ): Effect.fn.Return<HttpWorld, never, Scope.Scope> {
   const objects = yield* makeObjects(options.answers)
@@ -32,6 +33,7 @@ export const makeHttpWorld = Effect.fnUntraced(function* (
     targets: options.targets ?? (() => objects.targets),
     limits: makeLimits(options.limits),
     version: () => "v-1",
+    ...options.edge,
   })
   const token = yield* Effect.promise(() =>
     mintToken({ grants: options.grants ?? grants(), secret, expiresInSeconds: 600 }),
