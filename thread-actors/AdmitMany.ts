@@ -35,7 +35,7 @@ interface Item {
 const itemsOf = (thread: Thread, { room: _r, submissions, ...admitted }: Admissions) =>
   submissions.map((submission): Item => {
     const { replayOnly: _full, ...rest } = admitted
-    const admission: Admission = { ...rest, ...submission }
+    const admission: Admission = { ...submission, ...rest }
     return { admission, content: contentOf(thread, admission) }
   })
 
