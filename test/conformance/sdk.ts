@@ -5,6 +5,7 @@
 import { expect } from "vitest"
 import {
   type AnyHeddleError,
+  errorOf,
   type Heddle,
   HeddleError,
   isHeddleError,
@@ -78,6 +79,23 @@ export const seesWhatIsWritten = async (world: SdkWorld): Promise<void> => {
   expect(kinds).toEqual(["InputApplied", "Settled", "InputApplied", "Settled"])
 }
 
+/** Submits to several threads in one call, and is refused for one of them alone. */
+export const submitsMany = async ({ heddle, noop, ownerId }: SdkWorld): Promise<void> => {
+  const item = (thread: string, agent = noop) => ({ threadId: thread, agent, input: null })
+  const submissions = [item("a"), item("b"), item("a"), item("a", "nobody")]
+  const { outcomes } = await heddle.submitMany({ ownerId, submissions })
+  expect(outcomes).toMatchObject([
+    { _tag: "Accepted", receipt: { threadId: "a", sequence: 1 } },
+    { _tag: "Accepted", receipt: { threadId: "b", sequence: 1 } },
+    { _tag: "Accepted", receipt: { threadId: "a", sequence: 2 } },
+    { _tag: "Refused", error: { _tag: "AgentNotRegistered", agent: "nobody" } },
+  ])
+  for (const outcome of outcomes) {
+    if (outcome._tag === "Refused") expect(errorOf(outcome.error)).toBeInstanceOf(HeddleError)
+    else expect(await heddle.awaitSettled(outcome.receipt)).toMatchObject({ outcome: "completed" })
+  }
+}
+
 /** Leaves a wait and a stream that have nothing to tell. */
 export const leavesBySignal = async (world: SdkWorld): Promise<void> => {
   const { heddle, ownerId, slow } = world
@@ -147,6 +165,7 @@ export const refusals = (world: SdkWorld): Readonly<Record<string, () => Promise
         recordId: "0".repeat(32),
         resolution: { _tag: "NeverHappened" },
       }),
+    NotSettled: async () => heddle.resubmit({ ...(await started("open")), ...words }),
     OperationDenied: () => heddle.listThreads({ ownerId: "somebody-else" }),
     WorkOwed: async () => {
       await started("owing")

@@ -11,6 +11,7 @@ import {
   refusals,
   type SdkWorld,
   seesWhatIsWritten,
+  submitsMany,
 } from "../conformance/sdk.ts"
 import { build, secret } from "./server.ts"
 
@@ -67,6 +68,10 @@ describe("the SDK from Node, over HTTP", () => {
 
   it("sees what is written while it observes", async () => {
     await seesWhatIsWritten(await openWorld())
+  })
+
+  it("submits many at once, each answered for itself", async () => {
+    await submitsMany(await openWorld())
   })
 
   it("leaves a wait and a stream by a signal, and what it has begun goes on", async () => {

@@ -9,6 +9,7 @@ import {
   refusals,
   type SdkWorld,
   seesWhatIsWritten,
+  submitsMany,
 } from "../conformance/sdk.ts"
 import { grants } from "../unit/client/fakes.ts"
 import { binding } from "./loom.ts"
@@ -33,6 +34,8 @@ describe("the SDK over a service binding", () => {
     followsOneThread(openWorld()))
 
   it("sees what is written while it observes", () => seesWhatIsWritten(openWorld()))
+
+  it("submits many at once, each answered for itself", () => submitsMany(openWorld()))
 
   it("leaves a wait and a stream by a signal, and what it has begun goes on", () =>
     leavesBySignal(openWorld()))
