@@ -43,6 +43,9 @@ const write = (sink: Sink, text: string): Effect.Effect<void> =>
     sink.write(text, () => resume(Effect.void)) // O1
   })
 
+/** Where a terminal does not tell its width, or tells 0. */
+const columnsDefault = 80
+
 const clearLine = "\r\u001b[K"
 
 const makeOutput = (streams: { readonly stdout: Sink; readonly stderr: Sink }) => {
@@ -56,14 +59,14 @@ const makeOutput = (streams: { readonly stdout: Sink; readonly stderr: Sink }) =
   }) // O2
   return Output.of({
     watched,
-    columns: stdout.isTTY === true ? stdout.columns : undefined,
+    columns: stdout.isTTY === true ? stdout.columns || columnsDefault : undefined,
     print: (text) => Effect.andThen(progressEnds, write(stdout, `${text}\n`)),
     note: (text) => Effect.andThen(progressEnds, write(stderr, `${plainLines(text)}\n`)),
     progress: (text) =>
       Effect.suspend(() => {
         if (!watched) return Effect.void // O2
         showing = true
-        const room = Math.max((stderr.columns ?? 80) - 1, 10)
+        const room = Math.max((stderr.columns || columnsDefault) - 1, 10)
         return write(stderr, `${clearLine}${plainLines(text).slice(0, room)}`)
       }),
     progressEnds,

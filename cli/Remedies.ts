@@ -67,7 +67,8 @@ const unavailable = (
     : retryable
       ? "Try again. If it stays: does the deployment run, and is --url (HEDDLE_URL) right?"
       : "Check --url (HEDDLE_URL), and that the deployment runs: its /health answers with its version."
-  return { exitCode: ExitCode.unavailable, what: `${plain(reason)} (${about.url})`, next }
+  const where = reason.includes(about.url) ? "" : ` (${about.url})`
+  return { exitCode: ExitCode.unavailable, what: `${plain(reason)}${where}`, next }
 }
 
 const denied = (operation: string, { ownerId, threadId }: About): Words => {

@@ -375,7 +375,9 @@ describe("heddle", () => {
         }),
       })
       for (const args of [["threads"], ["threads", "--json"]]) {
-        const { stdout } = yield* run(here, args)
+        const { code, stdout } = yield* run(here, args)
+        expect(code).toBe(0)
+        expect(stdout).toContain("owned")
         // oxlint-disable-next-line no-control-regex
         expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
         if (args.length > 1) expect(JSON.parse(stdout)).toMatchObject({ threads: [{ title }] })
