@@ -16,6 +16,7 @@ import {
   type WireTarget,
 } from "../../../contracts/transport/index.ts"
 import { nested } from "./httpWorld.ts"
+import { operations, withoutOwner, words } from "./operations.ts"
 import { settle, until } from "../transport/probe.ts"
 import {
   type Answers,
@@ -52,66 +53,7 @@ const opened: ObserveFrame = { _tag: "Opened", tailSequence: 2 }
 const cursor: ObserveFrame = { _tag: "Cursor", after: 2 }
 const lanePlace = { ownerId, threadId }
 
-const words = { author: "ann", reason: "sent twice" }
-
 const names = { owner: ownerId, thread: `${ownerId}/${threadId}`, registry: "registry" }
-
-const withoutOwner = ({ ownerId: _o, ...rest }: typeof submission) => rest
-
-/** Every operation, and the object it is meant for. */
-const operations = {
-  submit: { object: "owner", payload: submission },
-  submitMany: {
-    object: "owner",
-    payload: { ownerId, submissions: [withoutOwner(submission)] },
-  },
-  resubmit: {
-    object: "owner",
-    payload: { ...lanePlace, ...words, submissionId, idempotencyKey: "key-2", input: null },
-  },
-  retryMany: {
-    object: "owner",
-    payload: { ownerId, ...words, filter: { threadIds: [threadId] }, dryRun: true },
-  },
-  abortMany: {
-    object: "owner",
-    payload: { ownerId, ...words, filter: { state: "ready" }, dryRun: false, limit: 7 },
-  },
-  abort: {
-    object: "owner",
-    payload: { ...lanePlace, ...words, submissionId },
-  },
-  resolveUnknown: {
-    object: "owner",
-    payload: {
-      ...lanePlace,
-      ...words,
-      submissionId,
-      recordId: "0".repeat(32),
-      resolution: { _tag: "CompletedWithResult", result: { paid: true } },
-    },
-  },
-  retry: { object: "owner", payload: { ...lanePlace, ...words, submissionId } },
-  pauseThread: { object: "owner", payload: { ...lanePlace, ...words } },
-  resumeThread: { object: "owner", payload: { ...lanePlace, ...words } },
-  forgetThread: { object: "owner", payload: { ...lanePlace, ...words, abort: true } },
-  obligations: { object: "owner", payload: { ownerId, agedAfterMillis: 60_000, limit: 7 } },
-  wake: { object: "owner", payload: lanePlace },
-  watch: { object: "owner", payload: { ownerId } },
-  reconcile: { object: "owner", payload: { ownerId, threadIds: [threadId] } },
-  recoveryStatus: { object: "owner", payload: lanePlace },
-  maintenanceStatus: { object: "owner", payload: { ownerId } },
-  runMaintenance: { object: "owner", payload: { ownerId } },
-  listThreads: { object: "owner", payload: { ownerId } },
-  listOwners: { object: "registry", payload: { after: ownerId, limit: 7 } },
-  status: { object: "thread", payload: { ...lanePlace, submissionId } },
-  history: { object: "thread", payload: lanePlace },
-  awaitSettlement: { object: "thread", payload: { ...lanePlace, submissionId } },
-  readState: { object: "thread", payload: lanePlace },
-  explain: { object: "thread", payload: { ...lanePlace, submissionId } },
-  verify: { object: "thread", payload: { ...lanePlace, after: 7, limit: 100 } },
-  observe: { object: "thread", payload: lanePlace },
-} as const
 
 const request = (tag: string, payload: unknown): RpcMessage.RequestEncoded => ({
   _tag: "Request",
