@@ -7,9 +7,9 @@
  * - E1 The objects are told the verified principal, in headers that are made here.
  * - E2 Readers of a thread never load its owner, but for `explain` and the first frame of `observe`, which
  *   are not held up by it for long.
- * - E3 What a filter means is bounded in time: the platform may repeat a call of an object seconds later, and what was
- *   accepted since is not meant.
  * - E3 A reader whose token ends is told where to go on with another one.
+ * - E4 What a filter means is bounded in time: the platform may repeat a call of an object seconds later, and what was
+ *   accepted since is not meant.
  */
 import { Clock, Effect, Layer, type Scope, Stream } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
@@ -142,7 +142,7 @@ const observe = (
     )
   })
 
-/** The same command for what was accepted up to now, unless it says another time. // E3 */
+/** The same command for what was accepted up to now, unless it says another time. // E4 */
 const bounded = <P extends { readonly filter: BulkFilter }>(payload: P): Effect.Effect<P> =>
   Effect.map(Clock.currentTimeMillis, (now) => ({
     ...payload,
