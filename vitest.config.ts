@@ -17,6 +17,8 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.ts", "examples/**/*.test.ts"],
+          // A project of its own: test/process/starter.test.ts runs it as such.
+          exclude: ["examples/starter/**", "**/node_modules/**"],
           environment: "node",
           // Both projects share the machine; a test waits for conditions, so this is a last bound.
           testTimeout: 20_000,
