@@ -288,7 +288,7 @@ describe("heddle, with a token that does not do", () => {
   it.live("ends with 4, says why, and shows no token", () =>
     Effect.gen(function* () {
       const { command, deployment, run } = yield* world()
-      const expired = yield* Effect.promise(() => deployment.tokenOf({}, -10))
+      const expired = yield* Effect.promise(() => deployment.tokenOf({}, -3_600))
       const stranger = yield* Effect.promise(() => deployment.tokenOf({ owners: ["other"] }))
       const broken = join(command.folder, "broken.token")
       yield* Effect.promise(() => writeFile(broken, "secret with spaces\n"))
