@@ -18,7 +18,7 @@ import { root } from "./Root.ts"
 import { givenByEnvironment, type Settings, settingsOf } from "./Settings.ts"
 import { findSettings } from "./SettingsFile.ts"
 import { Stopped } from "./Stopped.ts"
-import { claimsOf, tokenOf } from "./Token.ts"
+import { claimsOf, holdToken } from "./Token.ts"
 
 export interface Session {
   readonly client: HeddleClient["Service"]
@@ -27,6 +27,8 @@ export interface Session {
   readonly ownerId: Effect.Effect<OwnerId, Stopped>
   /** Who the token says calls. */
   readonly principal: string | undefined
+  /** Asks for another token where this one has run out; whether there is one. */
+  readonly renewToken: Effect.Effect<boolean>
   /** Who says so, where a command asks for a name. */
   readonly author: string
   readonly json: boolean
@@ -39,6 +41,9 @@ export interface Session {
 
 const usage = (what: string, next: string): Stopped =>
   new Stopped({ exitCode: ExitCode.usage, what, next })
+
+const asStopped = (error: unknown): Stopped =>
+  error instanceof Stopped ? error : usage("The token cannot be read", "Check --token-file.")
 
 const isStopped = (error: unknown): error is Stopped => error instanceof Stopped
 
@@ -136,21 +141,26 @@ const machineUser = (): string => {
 /** The client, and what its token function failed with last. */
 const connect = Effect.fnUntraced(function* (settings: Settings, url: URL, answerMillis: number) {
   if (settings.token === undefined) return yield* noToken
-  const token = tokenOf(settings.token)
+  const token = holdToken(settings.token)
   let problem: Stopped | undefined
-  const first = yield* Effect.tryPromise({ try: token, catch: (error) => error as Stopped }) // N1
+  const first = yield* Effect.tryPromise({ try: token.current, catch: asStopped }) // N1
   const layer = HeddleClient.layerHttp({
     url: url.href,
     fetch: guardedFetch({ answerMillis }),
     token: () =>
-      token().catch((error: unknown) => {
+      token.current().catch((error: unknown) => {
         if (isStopped(error)) problem = error
         throw error
       }),
   })
   const context = yield* Layer.build(layer)
   const client = yield* Effect.provideContext(HeddleClient, context)
-  return { client, principal: claimsOf(first).principal, problem: () => problem }
+  return {
+    client,
+    principal: claimsOf(first).principal,
+    renewToken: Effect.orElseSucceed(Effect.tryPromise(token.renew), () => false),
+    problem: () => problem,
+  }
 })
 
 /**
@@ -164,7 +174,11 @@ export const withSession = Effect.fnUntraced(function* <R>(
   const output = yield* Output
   const settings = yield* readSettings()
   const url = yield* attempt(() => checkUrl(settings)) // N1
-  const { client, principal, problem } = yield* connect(settings, url, flags.connectTimeout)
+  const { client, principal, problem, renewToken } = yield* connect(
+    settings,
+    url,
+    flags.connectTimeout,
+  )
   if (url.protocol === "http:" && !loopback.test(url.hostname)) {
     yield* output.note(`Warning: the token goes to ${url.host} unencrypted. Use https.`)
   }
@@ -174,6 +188,7 @@ export const withSession = Effect.fnUntraced(function* <R>(
     url: url.origin,
     ownerId: checkOwner(settings),
     principal,
+    renewToken,
     author: settings.author ?? machineUser(),
     json,
     output,

@@ -62,12 +62,17 @@ const readToken = async (source: TokenSource): Promise<string> => {
 /** Characters that a header can carry and a token can have. */
 const sound = /^[A-Za-z0-9._~+/=-]+$/
 
-/** A function that gives the token of the moment; it rejects with a `Stopped`. */
-export const tokenOf = (source: TokenSource): (() => Promise<string>) => {
+export interface TokenHolder {
+  /** The token of the moment; rejects with a `Stopped`. */
+  readonly current: () => Promise<string>
+  /** Asks for another one; whether there is. Rejects with a `Stopped`. */
+  readonly renew: () => Promise<boolean>
+}
+
+/** Holds the token of a command. */
+export const holdToken = (source: TokenSource): TokenHolder => {
   let kept: string | undefined
-  return async () => {
-    const expiresAt = kept === undefined ? 0 : claimsOf(kept).expiresAt
-    if (kept !== undefined && (expiresAt === undefined || Date.now() < expiresAt)) return kept // T2
+  const ask = async (): Promise<string> => {
     const token = (await readToken(source)).trim()
     if (!sound.test(token)) {
       throw stopped(
@@ -77,5 +82,16 @@ export const tokenOf = (source: TokenSource): (() => Promise<string>) => {
     }
     kept = token
     return token
+  }
+  return {
+    current: async () => {
+      const expiresAt = kept === undefined ? 0 : claimsOf(kept).expiresAt
+      if (kept !== undefined && (expiresAt === undefined || Date.now() < expiresAt)) return kept
+      return ask() // T2
+    },
+    renew: async () => {
+      const before = kept
+      return (await ask()) !== before // T2
+    },
   }
 }

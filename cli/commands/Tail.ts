@@ -5,6 +5,7 @@ import type { OwnerId, SubmissionId, ThreadId } from "../../contracts/Identifier
 import type { ObserveFrame } from "../../contracts/JournalRecord.ts"
 import { count, submissionFlag, thread } from "../Parameters.ts"
 import { frameLines } from "../Records.ts"
+import { renewing } from "../Renewing.ts"
 import { type Session, withSession } from "../Session.ts"
 import { endAs } from "../Settled.ts"
 
@@ -26,6 +27,18 @@ const startOf = Effect.fnUntraced(function* (session: Session, place: Place, lin
   if (lines === 0) return records[0]?.sequence ?? 0
   return (records.at(-1)?.sequence ?? 1) - 1
 })
+
+/** Every record after `start` once, also those that come when the token has been renewed. */
+const observing = (session: Session, place: Place, start: number) => {
+  let after = start
+  return renewing(session, () =>
+    Stream.tap(session.client.observe({ ...place, after }), (frame) =>
+      Effect.sync(() => {
+        if (frame._tag === "Record") after = frame.record.sequence
+      }),
+    ),
+  )
+}
 
 /** Shows each frame; a frame that is no record is for machines, or a remark. */
 const shower = (session: Session) => {
@@ -75,7 +88,7 @@ export const tail = Command.make(
         const place = { ownerId, threadId }
         const start = Option.isSome(after) ? after.value : yield* startOf(session, place, lines)
         const show = shower(session)
-        const frames = session.client.observe({ ...place, after: start })
+        const frames = observing(session, place, start)
         if (Option.isNone(until)) return yield* Stream.runForEach(frames, show)
         const submitted = { ...place, submissionId: until.value }
         const { settlement } = yield* session.client.rpc.status(submitted)

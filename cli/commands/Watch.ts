@@ -6,6 +6,7 @@ import type { LaneStatus, WatchFrame } from "../../contracts/Maintenance.ts"
 import { canRepeat } from "../../contracts/transport/Reconnect.ts"
 import { hindrances } from "../Lane.ts"
 import type { CallError } from "../Remedies.ts"
+import { renewing } from "../Renewing.ts"
 import { type Session, withSession } from "../Session.ts"
 import { isoOf } from "../Times.ts"
 
@@ -51,8 +52,9 @@ const watching = Effect.fnUntraced(function* (
   ownerId: OwnerId,
 ): Effect.fn.Return<void, CallError> {
   let lost = 0
+  const frames = renewing(session, () => session.client.rpc.watch({ ownerId }))
   for (;;) {
-    yield* Stream.runForEach(session.client.rpc.watch({ ownerId }), (frame) => {
+    yield* Stream.runForEach(frames, (frame) => {
       lost = 0
       return show(session, frame)
     }).pipe(

@@ -1,5 +1,7 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, type Stream } from "effect"
+import { Effect, Stream } from "effect"
 import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
 import { submissionId, threadId } from "../client/fakes.ts"
 import { answers, record, recordId } from "./answers.ts"
@@ -348,6 +350,43 @@ describe("heddle", () => {
         running.child.kill("SIGINT")
         expect((yield* Effect.promise(() => running.ended)).code).toBe(130)
       }
+    }),
+  )
+
+  it.live("goes on with the token of the moment when the one of a stream has run out", () =>
+    Effect.gen(function* () {
+      const { command, deployment, env } = yield* world({
+        ...answers,
+        observe: ({ after }: { after: number }) =>
+          Stream.concat(
+            Stream.make(
+              { _tag: "Opened", tailSequence: after },
+              { _tag: "Record", record: record(after + 1) },
+            ),
+            Stream.never,
+          ),
+      })
+      const file = join(command.folder, "token")
+      const write = Effect.fnUntraced(function* (seconds: number) {
+        const token = yield* Effect.promise(() => deployment.tokenOf({}, seconds))
+        yield* Effect.promise(() => writeFile(file, token))
+      })
+      const start = () =>
+        command.start(["tail", threadId, "--after", "7"], {
+          env: { ...env, HEDDLE_TOKEN: "", HEDDLE_TOKEN_FILE: file },
+        })
+      yield* write(5)
+      const renewed = start()
+      yield* Effect.promise(() => renewed.says("     8  "))
+      yield* write(600)
+      yield* Effect.promise(() => renewed.says("     9  "))
+      renewed.child.kill("SIGINT")
+      const { code, stdout } = yield* Effect.promise(() => renewed.ended)
+      expect(code).toBe(130)
+      expect(stdout.match(/ 8 {2}/g)).toHaveLength(1)
+      yield* write(2)
+      const ended = yield* Effect.promise(() => start().ended)
+      expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("expired") as string })
     }),
   )
 

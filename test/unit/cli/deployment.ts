@@ -131,7 +131,8 @@ export const makeDeployment = Effect.fnUntraced(function* (
       registry: () => inMemoryTarget(registry),
       close: () => undefined,
     }),
-    limits: makeLimits(),
+    // A token ends when it says so.
+    limits: makeLimits({ clockSkewMillis: 0 }),
     version: () => "v-1",
   })
   const url = yield* listening(
