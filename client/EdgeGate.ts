@@ -44,8 +44,13 @@ export interface GateOptions {
   readonly admission?: Admission | undefined
 }
 
-const isInterrupt = (message: unknown): boolean =>
-  isRecord(message) && message["_tag"] === "Interrupt" && isRequestId(message["requestId"])
+const isInterrupt = (message: unknown): boolean => {
+  try {
+    return isRecord(message) && message["_tag"] === "Interrupt" && isRequestId(message["requestId"])
+  } catch {
+    return false
+  }
+}
 
 /** Why a message goes no further, before its payload is decoded; or the request that it is. */
 const judged = (
@@ -63,6 +68,15 @@ const judged = (
   return fault === undefined ? request : transportFailure(fault) // A2
 }
 
+/** The same of whatever arrives: of code in this process, values may throw when they are looked at. */
+const judgedSafely = (message: WireMessage, options: GateOptions): WireExit | RequestEncoded => {
+  try {
+    return judged(message, options)
+  } catch {
+    return transportFailure(notARequest) // A2
+  }
+}
+
 /** The edge behind its gate. */
 export const gatedEdge = (edge: WireServer, options: GateOptions): WireServer => ({
   activeCalls: edge.activeCalls,
@@ -71,7 +85,7 @@ export const gatedEdge = (edge: WireServer, options: GateOptions): WireServer =>
     if (options.admission !== undefined && !(await options.admission())) {
       return transportFailure(tooMany) // A3
     }
-    const request = judged(message, options)
+    const request = judgedSafely(message, options)
     return request._tag === "Request" ? edge.call(request, sink) : request
   },
 })

@@ -117,6 +117,19 @@ export const makeEdgeWorld = (options: EdgeWorldOptions = {}) => {
       [...living]
         .filter(([name]) => !without.some((one) => name === one || name.startsWith(`${one}/`)))
         .reduce((sum, [, one]) => sum + written(one), 0),
+    /** Waits until what was let through writes no more, alarms aside. */
+    calm: async (...without: ReadonlyArray<string>): Promise<void> => {
+      const look = () =>
+        [...living]
+          .filter(([name]) => !without.some((one) => name === one || name.startsWith(`${one}/`)))
+          .reduce((sum, [, one]) => sum + written(one), 0)
+      for (let still = 0, seen = look(); still < 3;) {
+        await new Promise((resolve) => setImmediate(resolve))
+        const now = look()
+        still = now === seen ? still + 1 : 0
+        seen = now
+      }
+    },
     /** One call over a service binding whose caller has these props. */
     overBinding: (props: unknown, message: unknown, sink?: WireSink): Promise<WireExit> =>
       Effect.runPromise(
