@@ -15,8 +15,18 @@ import { withTemporaryFolder } from "./temporaryFolder.ts"
 
 export const repositoryRoot = dirname(dirname(fileURLToPath(import.meta.url)))
 
+/** A binding to an entrypoint of another Worker, and what it tells there about its holder. */
+export interface ServiceBinding {
+  readonly binding: string
+  readonly service: string
+  readonly entrypoint?: string
+  readonly props?: Readonly<Record<string, unknown>>
+}
+
 /** A bundled Worker with what workerd must know about it. */
 export interface WorkerBuild {
+  /** As other Workers' bindings name it. */
+  readonly name: string
   /** The text of the one ES module. */
   readonly module: string
   /** Of the module's text: what the platform's version id is for a deploy. */
@@ -24,6 +34,7 @@ export interface WorkerBuild {
   readonly compatibilityDate: string
   readonly compatibilityFlags: ReadonlyArray<string>
   readonly objects: ReadonlyArray<{ readonly binding: string; readonly className: string }>
+  readonly services: ReadonlyArray<ServiceBinding>
   /** The name of the binding that tells the version, if the Worker asks for one. */
   readonly versionBinding: string | undefined
   readonly vars: Readonly<Record<string, string>>
@@ -101,6 +112,7 @@ const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuil
   const entry = basename(config.main).replace(/\.[^.]+$/, ".js")
   const module = await readFile(join(outdir, entry), "utf8")
   return {
+    name: config.name ?? "",
     module,
     version: createHash("sha256").update(module).digest("hex").slice(0, 32),
     compatibilityDate: config.compatibility_date,
@@ -109,6 +121,7 @@ const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuil
       binding: object.name,
       className: object.class_name,
     })),
+    services: (config.services ?? []) as ReadonlyArray<ServiceBinding>,
     versionBinding: config.version_metadata?.binding,
     vars: textVars(config.vars),
   }

@@ -18,6 +18,8 @@ import { workerdConfig } from "./workerdConfig.ts"
 export interface WorkerdOptions {
   /** Of `buildWorker`; built now when absent. A restart should pass the one it started with. */
   readonly build?: WorkerBuild
+  /** Another Worker, which the port serves instead; its service bindings lead to this one. */
+  readonly front?: WorkerBuild
   /** 0 or absent takes a free one, which `url` tells. */
   readonly port?: number
   /** Where the objects' databases live; made when missing. A restart must name the same one. */
@@ -94,10 +96,13 @@ type BuiltOptions = WorkerdOptions & { readonly build: WorkerBuild }
 const writeConfig = async (options: BuiltOptions, folder: string): Promise<string> => {
   const secret = options.secret === undefined ? {} : { HEDDLE_JWT_SECRET: options.secret }
   const configFile = join(folder, "config.capnp")
-  await writeFile(join(folder, "worker.js"), options.build.module)
+  const { build, front } = options
+  await writeFile(join(folder, "worker.js"), build.module)
+  if (front !== undefined) await writeFile(join(folder, "front.js"), front.module)
   const text = workerdConfig({
-    build: options.build,
+    build,
     moduleFile: "worker.js",
+    front: front && { build: front, moduleFile: "front.js" },
     persistDir: options.persistDir,
     port: options.port ?? 0,
     vars: { ...options.vars, ...secret },

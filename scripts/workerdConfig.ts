@@ -1,13 +1,19 @@
 /**
- * The configuration text of a workerd process that serves one built Worker on 127.0.0.1, with its
- * objects in SQLite files below one folder. A pure function: the process is started elsewhere.
+ * The configuration text of a workerd process that serves a built Worker on 127.0.0.1, with its
+ * objects in SQLite files below one folder; or another Worker that has service bindings to it. A pure
+ * function: the process is started elsewhere.
  */
-import type { WorkerBuild } from "./workerBuild.ts"
+import type { ServiceBinding, WorkerBuild } from "./workerBuild.ts"
 
-export interface ServedWorker {
+/** A Worker and the file that holds its bundle's text, beside the configuration. */
+export interface PlacedWorker {
   readonly build: WorkerBuild
-  /** The file that holds the bundle's text, beside the configuration. */
   readonly moduleFile: string
+}
+
+export interface ServedWorker extends PlacedWorker {
+  /** Another Worker, which is served instead, and reaches this one by its service bindings. */
+  readonly front?: PlacedWorker | undefined
   /** An absolute path of an existing folder. */
   readonly persistDir: string
   /** 0 takes a free one. */
@@ -50,22 +56,50 @@ const namespaces = (build: WorkerBuild): ReadonlyArray<string> =>
     (name) => `(className = ${text(name)}, uniqueKey = ${text(name)}, enableSql = true)`,
   )
 
+/** A service binding of the Worker in front. Throws when it is to another Worker than the one behind. */
+const serviceBinding = (one: ServiceBinding, behind: WorkerBuild): string => {
+  if (one.service !== behind.name) {
+    throw new Error(`${one.binding} is bound to ${one.service}, and here is ${behind.name}`)
+  }
+  const entrypoint = one.entrypoint === undefined ? "" : `, entrypoint = ${text(one.entrypoint)}`
+  const props =
+    one.props === undefined ? "" : `, props = (json = ${text(JSON.stringify(one.props))})`
+  return `(name = ${text(one.binding)}, service = (name = "main"${entrypoint}${props}))`
+}
+
+const workerBasics = ({ build, moduleFile }: PlacedWorker): string =>
+  `modules = [ (name = "worker.js", esModule = embed ${text(moduleFile)}) ],
+  compatibilityDate = ${text(build.compatibilityDate)},
+  compatibilityFlags = ${list(build.compatibilityFlags.map(text))}`
+
+const frontWorker = ({ front, build }: ServedWorker): string =>
+  front === undefined
+    ? ""
+    : `const frontWorker :Workerd.Worker = (
+  ${workerBasics(front)},
+  bindings = ${list([
+    ...Object.entries(front.build.vars).map(
+      ([name, value]) => `(name = ${text(name)}, text = ${text(value)})`,
+    ),
+    ...front.build.services.map((one) => serviceBinding(one, build)),
+  ])}
+);
+`
+
 /** The text that `workerd serve` reads. */
 export const workerdConfig = (
   worker: ServedWorker,
 ): string => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [ (name = "main", worker = .mainWorker),
+  services = [ (name = "main", worker = .mainWorker),${worker.front === undefined ? "" : `\n    (name = "front", worker = .frontWorker),`}
     (name = "storage", disk = (path = ${text(worker.persistDir)}, writable = true)),
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))) ],
-  sockets = [ (name = "http", address = "127.0.0.1:${worker.port}", http = (), service = "main") ]
+  sockets = [ (name = "http", address = "127.0.0.1:${worker.port}", http = (), service = "${worker.front === undefined ? "main" : "front"}") ]
 );
 const mainWorker :Workerd.Worker = (
-  modules = [ (name = "worker.js", esModule = embed ${text(worker.moduleFile)}) ],
-  compatibilityDate = ${text(worker.build.compatibilityDate)},
-  compatibilityFlags = ${list(worker.build.compatibilityFlags.map(text))},
+  ${workerBasics(worker)},
   bindings = ${list(bindings(worker))},
   durableObjectNamespaces = ${list(namespaces(worker.build))},
   durableObjectStorage = (localDisk = "storage")
 );
-`
+${frontWorker(worker)}`
