@@ -20,6 +20,8 @@ export const buildCli = async (folder: string): Promise<string> => {
       ssr: true,
       target: "node20",
       minify: true,
+      // What is in the file keeps its terms beside it.
+      license: { fileName: "licenses.md" },
       outDir: folder,
       emptyOutDir: true,
       rollupOptions: {

@@ -128,6 +128,8 @@ describe("the packed package", () => {
     for (const path of [command, alone]) {
       expect((await run(path, ["--version"], folder)).trim()).toBe(manifest.version)
     }
+    const terms = await readFile(join(command, "..", "licenses.md"), "utf8")
+    for (const name of ["effect", "smol-toml", "table"]) expect(terms).toContain(`## ${name} `)
     const imported = [...(await readFile(alone, "utf8")).matchAll(/\bfrom"([^"]+)"/g)]
     expect(imported.length).toBeGreaterThan(3)
     expect(imported.map(([, name]) => name).filter((name) => !name?.startsWith("node:"))).toEqual(
