@@ -15,7 +15,7 @@ import { ExitCode } from "./ExitCode.ts"
 import { heddle } from "./Heddle.ts"
 import { Output } from "./Output.ts"
 import { jsonLine, plainLines } from "./Plain.ts"
-import { presenter } from "./Presenter.ts"
+import { makePresenter } from "./Presenter.ts"
 import { Stopped } from "./Stopped.ts"
 
 /** Of the package: beside the sources, and two folders above the built file. */
@@ -86,7 +86,7 @@ const services = Layer.mergeAll(
   NodeServices.layer,
   Output.layer({ stdout: process.stdout, stderr: process.stderr }),
   CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
-  CliOutput.layerPresenter(presenter),
+  CliOutput.layerPresenter(makePresenter(isForMachines)),
 )
 
 Command.run(heddle, { version: version() }).pipe(

@@ -276,6 +276,11 @@ describe("heddle, misused", () => {
         expect({ args, ...ended }).toMatchObject({ args, code: 2, stdout: "" })
         expect(ended.stderr).toContain(text)
       }
+      for (const args of [["sbmit"], ["status", threadId, "7"], ["reconcile"]]) {
+        const { code, stderr } = yield* run([...args, "--json"])
+        expect(code).toBe(2)
+        expect(JSON.parse(stderr)).toMatchObject({ exitCode: 2 })
+      }
       expect(deployment.asked).toEqual([])
       for (const name of ["HEDDLE_URL", "HEDDLE_OWNER"]) {
         expect(yield* run(["threads"], { env: { [name]: "" } })).toMatchObject({ code: 2 })
