@@ -8,7 +8,19 @@ import { Schema } from "effect"
 import { AgentId, Count, IdempotencyKey, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { openLiterals } from "./Open.ts"
 
-const Reason = Schema.String.check(Schema.isMaxLength(1024))
+const Reason = Schema.String.check(Schema.isMaxLength(1024)).annotateKey({
+  description: "In a sentence, for people.",
+})
+
+const LimitName = Schema.String.check(Schema.isMaxLength(64)).annotateKey({
+  description: "The field's name in `Limits`.",
+})
+
+const counted = (description: string) => Count.annotateKey({ description })
+
+const OperationName = Schema.String.check(Schema.isMaxLength(64)).annotateKey({
+  description: "The operation that was asked for.",
+})
 
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()(
   "InvalidInput",
@@ -50,7 +62,10 @@ export class AgentNotRegistered extends Schema.TaggedError<AgentNotRegistered>()
 
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()(
   "IdempotencyConflict",
-  { idempotencyKey: IdempotencyKey, submissionId: SubmissionId },
+  {
+    idempotencyKey: IdempotencyKey,
+    submissionId: SubmissionId.annotateKey({ description: "What was accepted with the key." }),
+  },
   {
     description:
       "The idempotency key was used on this thread by this principal with another input. " +
@@ -60,11 +75,14 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
 
 export class AdmissionLimitExceeded extends Schema.TaggedError<AdmissionLimitExceeded>()(
   "AdmissionLimitExceeded",
-  { limit: Schema.String.check(Schema.isMaxLength(64)), actual: Count, maximum: Count },
+  {
+    limit: LimitName,
+    actual: counted("What it would have come to."),
+    maximum: counted("What it may be in this deployment."),
+  },
   {
     description:
-      "A limit would be exceeded; nothing was written. `limit` is the field's name in " +
-      "`Limits`. Remedy: send less, or wait until queued work has settled, then retry with " +
+      "A limit would be exceeded; nothing was written. Remedy: send less, or wait until queued work has settled, then retry with " +
       "the same key.",
   },
 ) {}
@@ -79,11 +97,13 @@ export class SettlementConflict extends Schema.TaggedError<SettlementConflict>()
   "SettlementConflict",
   {
     submissionId: SubmissionId,
-    outcome: openLiterals(["completed", "failed", "aborted"]),
+    outcome: openLiterals(["completed", "failed", "aborted"]).annotateKey({
+      description: "How it has settled.",
+    }),
   },
   {
     description:
-      "The submission has settled already, with `outcome`. Remedy: none; read its settlement.",
+      "The submission has settled already, and a settlement is for good. Remedy: none; read its settlement.",
   },
 ) {}
 
@@ -91,7 +111,9 @@ export class NotSettled extends Schema.TaggedError<NotSettled>()(
   "NotSettled",
   {
     submissionId: SubmissionId,
-    state: openLiterals(["ready", "running", "suspended", "unknown"]),
+    state: openLiterals(["ready", "running", "suspended", "unknown"]).annotateKey({
+      description: "Where it stands.",
+    }),
   },
   {
     description:
@@ -104,11 +126,11 @@ export class JoinedToHost extends Schema.TaggedError<JoinedToHost>()(
   "JoinedToHost",
   {
     submissionId: SubmissionId,
-    hostSubmissionId: SubmissionId,
+    hostSubmissionId: SubmissionId.annotateKey({ description: "Whose run has taken it." }),
   },
   {
     description:
-      "The input was taken by another run and settles with it. Remedy: address the host.",
+      "The input was taken by another run and settles with it. Remedy: name the host in its place.",
   },
 ) {}
 
@@ -116,30 +138,39 @@ export class NotAwaiting extends Schema.TaggedError<NotAwaiting>()(
   "NotAwaiting",
   {
     submissionId: SubmissionId,
-    name: Schema.String.check(Schema.isMaxLength(128)),
+    name: Schema.String.check(Schema.isMaxLength(128)).annotateKey({
+      description: "What was to be decided; may be empty.",
+    }),
   },
   {
     description:
-      "Nothing waits for this decision (never did, withdrawn, or expired). Remedy: read its " +
-      "status.",
+      "Nothing waits for this decision (never did, withdrawn, or expired). Remedy: ask " +
+      "`explain` what it waits for.",
   },
 ) {}
 
 export class ResolutionConflict extends Schema.TaggedError<ResolutionConflict>()(
   "ResolutionConflict",
-  { first: Schema.String.check(Schema.isMaxLength(256)) },
-  { description: "Another decision was recorded first. Remedy: none; `first` tells it." },
+  {
+    first: Schema.String.check(Schema.isMaxLength(256)).annotateKey({
+      description: "The decision that stands.",
+    }),
+  },
+  {
+    description:
+      "Another decision was recorded first, and nothing was changed. Remedy: none; the first decides.",
+  },
 ) {}
 
 export class OperationDenied extends Schema.TaggedError<OperationDenied>()(
   "OperationDenied",
   {
-    operation: Schema.String.check(Schema.isMaxLength(64)),
+    operation: OperationName,
   },
   {
     description:
-      "The principal may not do this here. Remedy: use another identity, or ask its " +
-      "administrator.",
+      "The principal may not do this here; whether there is something is not said. Remedy: use " +
+      "an identity whose grants name the owner, the thread and the operation, or ask its administrator.",
   },
 ) {}
 
@@ -149,48 +180,53 @@ export class Unauthenticated extends Schema.TaggedError<Unauthenticated>()(
     reason: Reason,
   },
   {
-    description: "No verified identity. Remedy: send a valid token, or configure the edge's keys.",
+    description:
+      "No verified identity. Remedy: send a valid token for this deployment; where all are refused, see to the deployment's keys.",
   },
 ) {}
 
 export class StorageUnavailable extends Schema.TaggedError<StorageUnavailable>()(
   "StorageUnavailable",
-  { operation: Schema.String.check(Schema.isMaxLength(64)) },
+  {
+    operation: Schema.String.check(Schema.isMaxLength(64)).annotateKey({
+      description: "What the object was about to do.",
+    }),
+  },
   {
     description:
-      "The object's database failed. Nothing of this call is durable. Remedy: retry with " +
-      "backoff.",
+      "The object's database failed. Nothing of this call is durable. Remedy: try again after a " +
+      "while, with pauses that grow.",
   },
 ) {}
 
 export class StorageFull extends Schema.TaggedError<StorageFull>()(
   "StorageFull",
   {
-    actualBytes: Count,
-    maximumBytes: Count,
+    actualBytes: counted("What the database holds."),
+    maximumBytes: counted("From where on it takes no more."),
   },
   {
     description:
-      "The object's database is full; reads and running work go on. Remedy: forget or prune " +
-      "threads.",
+      "The object's database is full; reads and running work go on. Remedy: forget " +
+      "threads that nobody needs.",
   },
 ) {}
 
 export class WorkOwed extends Schema.TaggedError<WorkOwed>()(
   "WorkOwed",
   {
-    nonterminal: Count,
-    outbox: Count,
+    nonterminal: counted("Submissions that have not settled."),
+    outbox: counted("Messages that have not been taken."),
   },
   {
     description:
-      "The thread still owes work and cannot be forgotten. Remedy: wait, or abort first.",
+      "The thread still owes work and cannot be forgotten. Remedy: wait until it has settled, or have it aborted first.",
   },
 ) {}
 
 export class ChildLimitExceeded extends Schema.TaggedError<ChildLimitExceeded>()(
   "ChildLimitExceeded",
-  { limit: Schema.String.check(Schema.isMaxLength(64)), maximum: Count },
+  { limit: LimitName, maximum: counted("What it may be.") },
   { description: "A run may not have more children, or nest them deeper. Remedy: split the work." },
 ) {}
 
@@ -198,9 +234,12 @@ export class ThreadForgotten extends Schema.TaggedError<ThreadForgotten>()(
   "ThreadForgotten",
   {
     threadId: ThreadId,
-    forgottenAt: Count,
+    forgottenAt: counted("When, in milliseconds since 1970."),
   },
-  { description: "The thread was forgotten; its tombstone stays. Remedy: use another thread id." },
+  {
+    description:
+      "The thread was forgotten, and its id stays used up. Remedy: use another thread id.",
+  },
 ) {}
 
 export class ThreadUnreadable extends Schema.TaggedError<ThreadUnreadable>()(
@@ -214,15 +253,17 @@ export class ThreadUnreadable extends Schema.TaggedError<ThreadUnreadable>()(
   {
     description:
       "Rows or records of this thread do not decode. Other threads are not affected, and " +
-      "admission goes on. Remedy: an operator's, see `recoveryStatus`.",
+      "admission goes on. Remedy: an operator's; `recoveryStatus` shows its fault.",
   },
 ) {}
 
 export class Unavailable extends Schema.TaggedError<Unavailable>()(
   "Unavailable",
   {
-    retryable: Schema.Boolean,
-    overloaded: Schema.Boolean,
+    retryable: Schema.Boolean.annotateKey({ description: "Whether the same call may do better." }),
+    overloaded: Schema.Boolean.annotateKey({
+      description: "Whether it is too much at once: repeating soon makes it worse.",
+    }),
     reason: Reason,
   },
   {
@@ -238,7 +279,9 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()(
 export class InternalDefect extends Schema.TaggedError<InternalDefect>()(
   "InternalDefect",
   {
-    reference: Schema.String.check(Schema.isMaxLength(64)),
+    reference: Schema.String.check(Schema.isMaxLength(64)).annotateKey({
+      description: "What the log of the object repeats.",
+    }),
   },
   {
     description:

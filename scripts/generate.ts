@@ -1,6 +1,6 @@
 /**
- * `npm run generate` writes what is made from the contracts: `client/generated/` and `openrpc.json`. With `--check`
- * it writes nothing, and fails when a file is not what would be written.
+ * `npm run generate` writes what is made from the contracts: `client/generated/`, `openrpc.json` and
+ * `docs/errors.md`. With `--check` it writes nothing, and fails when a file is not what would be written.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"

@@ -8,20 +8,23 @@ import { HeddleError, UnrecognizedError } from "../sdk/HeddleError.ts"
 import type * as Types from "./types.ts"
 
 /**
- * A limit would be exceeded; nothing was written. `limit` is the field's name in `Limits`.
+ * A limit would be exceeded; nothing was written.
  *
  * Remedy: send less, or wait until queued work has settled, then retry with the same key.
  */
 export class AdmissionLimitExceeded extends HeddleError<"AdmissionLimitExceeded"> {
+  /** The field's name in `Limits`. */
   declare readonly limit: string
+  /** What it would have come to. */
   declare readonly actual: number
+  /** What it may be in this deployment. */
   declare readonly maximum: number
 
   constructor(fields: Omit<Types.AdmissionLimitExceededData, "_tag">) {
     super(
       {
         tag: "AdmissionLimitExceeded",
-        meaning: "A limit would be exceeded; nothing was written. `limit` is the field's name in `Limits`.",
+        meaning: "A limit would be exceeded; nothing was written.",
         remedy: "Send less, or wait until queued work has settled, then retry with the same key.",
         fields: ["limit","actual","maximum"],
       },
@@ -58,6 +61,7 @@ export class AgentNotRegistered extends HeddleError<"AgentNotRegistered"> {
  */
 export class IdempotencyConflict extends HeddleError<"IdempotencyConflict"> {
   declare readonly idempotencyKey: Types.IdempotencyKey
+  /** What was accepted with the key. */
   declare readonly submissionId: Types.SubmissionId
 
   constructor(fields: Omit<Types.IdempotencyConflictData, "_tag">) {
@@ -101,6 +105,7 @@ export class IdentityMismatch extends HeddleError<"IdentityMismatch"> {
  * Remedy: look for `reference` in the log of the object.
  */
 export class InternalDefect extends HeddleError<"InternalDefect"> {
+  /** What the log of the object repeats. */
   declare readonly reference: string
 
   constructor(fields: Omit<Types.InternalDefectData, "_tag">) {
@@ -124,6 +129,7 @@ export class InternalDefect extends HeddleError<"InternalDefect"> {
 export class InvalidInput extends HeddleError<"InvalidInput"> {
   /** Where, as `a.b[0]`; empty for the whole request. */
   declare readonly path: string
+  /** In a sentence, for people. */
   declare readonly reason: string
 
   constructor(fields: Omit<Types.InvalidInputData, "_tag">) {
@@ -142,10 +148,11 @@ export class InvalidInput extends HeddleError<"InvalidInput"> {
 /**
  * The input was taken by another run and settles with it.
  *
- * Remedy: address the host.
+ * Remedy: name the host in its place.
  */
 export class JoinedToHost extends HeddleError<"JoinedToHost"> {
   declare readonly submissionId: Types.SubmissionId
+  /** Whose run has taken it. */
   declare readonly hostSubmissionId: Types.SubmissionId
 
   constructor(fields: Omit<Types.JoinedToHostData, "_tag">) {
@@ -153,7 +160,7 @@ export class JoinedToHost extends HeddleError<"JoinedToHost"> {
       {
         tag: "JoinedToHost",
         meaning: "The input was taken by another run and settles with it.",
-        remedy: "Address the host.",
+        remedy: "Name the host in its place.",
         fields: ["submissionId","hostSubmissionId"],
       },
       { ...fields },
@@ -164,10 +171,11 @@ export class JoinedToHost extends HeddleError<"JoinedToHost"> {
 /**
  * Nothing waits for this decision (never did, withdrawn, or expired).
  *
- * Remedy: read its status.
+ * Remedy: ask `explain` what it waits for.
  */
 export class NotAwaiting extends HeddleError<"NotAwaiting"> {
   declare readonly submissionId: Types.SubmissionId
+  /** What was to be decided; may be empty. */
   declare readonly name: string
 
   constructor(fields: Omit<Types.NotAwaitingData, "_tag">) {
@@ -175,7 +183,7 @@ export class NotAwaiting extends HeddleError<"NotAwaiting"> {
       {
         tag: "NotAwaiting",
         meaning: "Nothing waits for this decision (never did, withdrawn, or expired).",
-        remedy: "Read its status.",
+        remedy: "Ask `explain` what it waits for.",
         fields: ["submissionId","name"],
       },
       { ...fields },
@@ -190,6 +198,7 @@ export class NotAwaiting extends HeddleError<"NotAwaiting"> {
  */
 export class NotSettled extends HeddleError<"NotSettled"> {
   declare readonly submissionId: Types.SubmissionId
+  /** Where it stands. */
   declare readonly state: "ready" | "running" | "suspended" | "unknown" | (string & {})
 
   constructor(fields: Omit<Types.NotSettledData, "_tag">) {
@@ -206,19 +215,21 @@ export class NotSettled extends HeddleError<"NotSettled"> {
 }
 
 /**
- * The principal may not do this here.
+ * The principal may not do this here; whether there is something is not said.
  *
- * Remedy: use another identity, or ask its administrator.
+ * Remedy: use an identity whose grants name the owner, the thread and the operation, or ask its
+ * administrator.
  */
 export class OperationDenied extends HeddleError<"OperationDenied"> {
+  /** The operation that was asked for. */
   declare readonly operation: string
 
   constructor(fields: Omit<Types.OperationDeniedData, "_tag">) {
     super(
       {
         tag: "OperationDenied",
-        meaning: "The principal may not do this here.",
-        remedy: "Use another identity, or ask its administrator.",
+        meaning: "The principal may not do this here; whether there is something is not said.",
+        remedy: "Use an identity whose grants name the owner, the thread and the operation, or ask its administrator.",
         fields: ["operation"],
       },
       { ...fields },
@@ -227,19 +238,20 @@ export class OperationDenied extends HeddleError<"OperationDenied"> {
 }
 
 /**
- * Another decision was recorded first.
+ * Another decision was recorded first, and nothing was changed.
  *
- * Remedy: none; `first` tells it.
+ * Remedy: none; the first decides.
  */
 export class ResolutionConflict extends HeddleError<"ResolutionConflict"> {
+  /** The decision that stands. */
   declare readonly first: string
 
   constructor(fields: Omit<Types.ResolutionConflictData, "_tag">) {
     super(
       {
         tag: "ResolutionConflict",
-        meaning: "Another decision was recorded first.",
-        remedy: "None; `first` tells it.",
+        meaning: "Another decision was recorded first, and nothing was changed.",
+        remedy: "None; the first decides.",
         fields: ["first"],
       },
       { ...fields },
@@ -248,19 +260,20 @@ export class ResolutionConflict extends HeddleError<"ResolutionConflict"> {
 }
 
 /**
- * The submission has settled already, with `outcome`.
+ * The submission has settled already, and a settlement is for good.
  *
  * Remedy: none; read its settlement.
  */
 export class SettlementConflict extends HeddleError<"SettlementConflict"> {
   declare readonly submissionId: Types.SubmissionId
+  /** How it has settled. */
   declare readonly outcome: "completed" | "failed" | "aborted" | (string & {})
 
   constructor(fields: Omit<Types.SettlementConflictData, "_tag">) {
     super(
       {
         tag: "SettlementConflict",
-        meaning: "The submission has settled already, with `outcome`.",
+        meaning: "The submission has settled already, and a settlement is for good.",
         remedy: "None; read its settlement.",
         fields: ["submissionId","outcome"],
       },
@@ -272,10 +285,12 @@ export class SettlementConflict extends HeddleError<"SettlementConflict"> {
 /**
  * The object's database is full; reads and running work go on.
  *
- * Remedy: forget or prune threads.
+ * Remedy: forget threads that nobody needs.
  */
 export class StorageFull extends HeddleError<"StorageFull"> {
+  /** What the database holds. */
   declare readonly actualBytes: number
+  /** From where on it takes no more. */
   declare readonly maximumBytes: number
 
   constructor(fields: Omit<Types.StorageFullData, "_tag">) {
@@ -283,7 +298,7 @@ export class StorageFull extends HeddleError<"StorageFull"> {
       {
         tag: "StorageFull",
         meaning: "The object's database is full; reads and running work go on.",
-        remedy: "Forget or prune threads.",
+        remedy: "Forget threads that nobody needs.",
         fields: ["actualBytes","maximumBytes"],
       },
       { ...fields },
@@ -294,9 +309,10 @@ export class StorageFull extends HeddleError<"StorageFull"> {
 /**
  * The object's database failed. Nothing of this call is durable.
  *
- * Remedy: retry with backoff.
+ * Remedy: try again after a while, with pauses that grow.
  */
 export class StorageUnavailable extends HeddleError<"StorageUnavailable"> {
+  /** What the object was about to do. */
   declare readonly operation: string
 
   constructor(fields: Omit<Types.StorageUnavailableData, "_tag">) {
@@ -304,7 +320,7 @@ export class StorageUnavailable extends HeddleError<"StorageUnavailable"> {
       {
         tag: "StorageUnavailable",
         meaning: "The object's database failed. Nothing of this call is durable.",
-        remedy: "Retry with backoff.",
+        remedy: "Try again after a while, with pauses that grow.",
         fields: ["operation"],
       },
       { ...fields },
@@ -334,19 +350,20 @@ export class SubmissionNotFound extends HeddleError<"SubmissionNotFound"> {
 }
 
 /**
- * The thread was forgotten; its tombstone stays.
+ * The thread was forgotten, and its id stays used up.
  *
  * Remedy: use another thread id.
  */
 export class ThreadForgotten extends HeddleError<"ThreadForgotten"> {
   declare readonly threadId: Types.ThreadId
+  /** When, in milliseconds since 1970. */
   declare readonly forgottenAt: number
 
   constructor(fields: Omit<Types.ThreadForgottenData, "_tag">) {
     super(
       {
         tag: "ThreadForgotten",
-        meaning: "The thread was forgotten; its tombstone stays.",
+        meaning: "The thread was forgotten, and its id stays used up.",
         remedy: "Use another thread id.",
         fields: ["threadId","forgottenAt"],
       },
@@ -359,7 +376,7 @@ export class ThreadForgotten extends HeddleError<"ThreadForgotten"> {
  * Rows or records of this thread do not decode. Other threads are not affected, and admission goes
  * on.
  *
- * Remedy: an operator's, see `recoveryStatus`.
+ * Remedy: an operator's; `recoveryStatus` shows its fault.
  */
 export class ThreadUnreadable extends HeddleError<"ThreadUnreadable"> {
   declare readonly threadId: Types.ThreadId
@@ -371,7 +388,7 @@ export class ThreadUnreadable extends HeddleError<"ThreadUnreadable"> {
       {
         tag: "ThreadUnreadable",
         meaning: "Rows or records of this thread do not decode. Other threads are not affected, and admission goes on.",
-        remedy: "An operator's, see `recoveryStatus`.",
+        remedy: "An operator's; `recoveryStatus` shows its fault.",
         fields: ["threadId","what"],
       },
       { ...fields },
@@ -382,9 +399,11 @@ export class ThreadUnreadable extends HeddleError<"ThreadUnreadable"> {
 /**
  * No verified identity.
  *
- * Remedy: send a valid token, or configure the edge's keys.
+ * Remedy: send a valid token for this deployment; where all are refused, see to the deployment's
+ * keys.
  */
 export class Unauthenticated extends HeddleError<"Unauthenticated"> {
+  /** In a sentence, for people. */
   declare readonly reason: string
 
   constructor(fields: Omit<Types.UnauthenticatedData, "_tag">) {
@@ -392,7 +411,7 @@ export class Unauthenticated extends HeddleError<"Unauthenticated"> {
       {
         tag: "Unauthenticated",
         meaning: "No verified identity.",
-        remedy: "Send a valid token, or configure the edge's keys.",
+        remedy: "Send a valid token for this deployment; where all are refused, see to the deployment's keys.",
         fields: ["reason"],
       },
       { ...fields },
@@ -408,8 +427,11 @@ export class Unauthenticated extends HeddleError<"Unauthenticated"> {
  * Remedy: if `retryable`, repeat it with the same key; if `overloaded`, only after a longer pause.
  */
 export class Unavailable extends HeddleError<"Unavailable"> {
+  /** Whether the same call may do better. */
   declare readonly retryable: boolean
+  /** Whether it is too much at once: repeating soon makes it worse. */
   declare readonly overloaded: boolean
+  /** In a sentence, for people. */
   declare readonly reason: string
 
   constructor(fields: Omit<Types.UnavailableData, "_tag">) {
@@ -428,10 +450,12 @@ export class Unavailable extends HeddleError<"Unavailable"> {
 /**
  * The thread still owes work and cannot be forgotten.
  *
- * Remedy: wait, or abort first.
+ * Remedy: wait until it has settled, or have it aborted first.
  */
 export class WorkOwed extends HeddleError<"WorkOwed"> {
+  /** Submissions that have not settled. */
   declare readonly nonterminal: number
+  /** Messages that have not been taken. */
   declare readonly outbox: number
 
   constructor(fields: Omit<Types.WorkOwedData, "_tag">) {
@@ -439,7 +463,7 @@ export class WorkOwed extends HeddleError<"WorkOwed"> {
       {
         tag: "WorkOwed",
         meaning: "The thread still owes work and cannot be forgotten.",
-        remedy: "Wait, or abort first.",
+        remedy: "Wait until it has settled, or have it aborted first.",
         fields: ["nonterminal","outbox"],
       },
       { ...fields },

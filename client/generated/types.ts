@@ -100,8 +100,11 @@ export type Actor = "nobody" | "operator" | "deployer" | "caller" | (string & {}
 
 export interface AdmissionLimitExceededData {
   readonly _tag: "AdmissionLimitExceeded"
+  /** The field's name in `Limits`. */
   readonly limit: string
+  /** What it would have come to. */
   readonly actual: number
+  /** What it may be in this deployment. */
   readonly maximum: number
 }
 
@@ -247,6 +250,7 @@ export interface HistoryPage {
 export interface IdempotencyConflictData {
   readonly _tag: "IdempotencyConflict"
   readonly idempotencyKey: IdempotencyKey
+  /** What was accepted with the key. */
   readonly submissionId: SubmissionId
 }
 
@@ -261,6 +265,7 @@ export interface IdentityMismatchData {
 
 export interface InternalDefectData {
   readonly _tag: "InternalDefect"
+  /** What the log of the object repeats. */
   readonly reference: string
 }
 
@@ -268,12 +273,14 @@ export interface InvalidInputData {
   readonly _tag: "InvalidInput"
   /** Where, as `a.b[0]`; empty for the whole request. */
   readonly path: string
+  /** In a sentence, for people. */
   readonly reason: string
 }
 
 export interface JoinedToHostData {
   readonly _tag: "JoinedToHost"
   readonly submissionId: SubmissionId
+  /** Whose run has taken it. */
   readonly hostSubmissionId: SubmissionId
 }
 
@@ -382,12 +389,14 @@ export interface MaintenanceStatus {
 export interface NotAwaitingData {
   readonly _tag: "NotAwaiting"
   readonly submissionId: SubmissionId
+  /** What was to be decided; may be empty. */
   readonly name: string
 }
 
 export interface NotSettledData {
   readonly _tag: "NotSettled"
   readonly submissionId: SubmissionId
+  /** Where it stands. */
   readonly state: "ready" | "running" | "suspended" | "unknown" | (string & {})
 }
 
@@ -455,6 +464,7 @@ export type ObserveFrame =
 
 export interface OperationDeniedData {
   readonly _tag: "OperationDenied"
+  /** The operation that was asked for. */
   readonly operation: string
 }
 
@@ -633,6 +643,7 @@ export type Resolution =
 
 export interface ResolutionConflictData {
   readonly _tag: "ResolutionConflict"
+  /** The decision that stands. */
   readonly first: string
 }
 
@@ -736,17 +747,21 @@ export interface Settlement {
 export interface SettlementConflictData {
   readonly _tag: "SettlementConflict"
   readonly submissionId: SubmissionId
+  /** How it has settled. */
   readonly outcome: "completed" | "failed" | "aborted" | (string & {})
 }
 
 export interface StorageFullData {
   readonly _tag: "StorageFull"
+  /** What the database holds. */
   readonly actualBytes: number
+  /** From where on it takes no more. */
   readonly maximumBytes: number
 }
 
 export interface StorageUnavailableData {
   readonly _tag: "StorageUnavailable"
+  /** What the object was about to do. */
   readonly operation: string
 }
 
@@ -809,6 +824,7 @@ export type SubmitOutcome =
 export interface ThreadForgottenData {
   readonly _tag: "ThreadForgotten"
   readonly threadId: ThreadId
+  /** When, in milliseconds since 1970. */
   readonly forgottenAt: number
 }
 
@@ -864,13 +880,17 @@ export interface ThreadUnreadableData {
 
 export interface UnauthenticatedData {
   readonly _tag: "Unauthenticated"
+  /** In a sentence, for people. */
   readonly reason: string
 }
 
 export interface UnavailableData {
   readonly _tag: "Unavailable"
+  /** Whether the same call may do better. */
   readonly retryable: boolean
+  /** Whether it is too much at once: repeating soon makes it worse. */
   readonly overloaded: boolean
+  /** In a sentence, for people. */
   readonly reason: string
 }
 
@@ -947,7 +967,9 @@ export type WorkKind = "visit" | "recover" | "dispatch" | "binding" | "held" | "
 
 export interface WorkOwedData {
   readonly _tag: "WorkOwed"
+  /** Submissions that have not settled. */
   readonly nonterminal: number
+  /** Messages that have not been taken. */
   readonly outbox: number
 }
 

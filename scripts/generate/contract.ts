@@ -9,6 +9,7 @@ import { Context, type JsonSchema, Schema } from "effect"
 import { type Rpc, RpcSchema } from "effect/rpc"
 import { Description } from "../../contracts/Description.ts"
 import { HeddleRpc } from "../../contracts/HeddleRpc.ts"
+import { toldOf } from "../../contracts/Remedy.ts"
 import { errorSchemaOf } from "../../contracts/transport/RpcCodec.ts"
 
 export type Json = JsonSchema.JsonSchema
@@ -148,17 +149,13 @@ const need = <A>(value: A | undefined, what: string): A => {
   return value
 }
 
-const remedyMark = " Remedy: "
-
-const errorOf = (tag: string, { ast }: ErrorClass, definitions: Record<string, Json>) => {
-  const text: unknown = ast.annotations?.["description"]
-  const told = typeof text === "string" ? text.split(remedyMark) : []
+const errorOf = (tag: string, one: ErrorClass, definitions: Record<string, Json>): ErrorModel => {
+  const { meaning, remedy } = need(toldOf(one), `the remedy of ${tag}`) // G1
   const data = need(definitions[tag], `the schema of ${tag}`)
-  const remedy = need(told[1], `the remedy of ${tag}`) // G1
   return {
     tag,
-    meaning: need(told[0], `the meaning of ${tag}`),
-    remedy: `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}`,
+    meaning,
+    remedy,
     data,
     fields: fieldsOf(data).filter(({ name }) => name !== "_tag"),
   }

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { repositoryRoot } from "../workerBuild.ts"
 import { readContract } from "./contract.ts"
+import { errorsGuide } from "./errorsGuide.ts"
 import { openRpcFile } from "./openrpc.ts"
 import { errorsFile, operationsFile, typesFile } from "./sdk.ts"
 
@@ -18,6 +19,7 @@ export const generatedFiles = async (): Promise<Readonly<Record<string, string>>
     "client/generated/types.ts": typesFile(contract),
     "client/generated/errors.ts": errorsFile(contract),
     "client/generated/operations.ts": operationsFile(contract),
+    "docs/errors.md": errorsGuide(contract),
     "openrpc.json": openRpcFile(contract, await version()),
   }
 }
