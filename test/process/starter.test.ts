@@ -3,7 +3,7 @@
  * what the starter's README tells to do. The lockfile is cut from this repository's, so that no network is needed.
  */
 import { execFile, spawn } from "node:child_process"
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
@@ -102,7 +102,45 @@ const whileServed = async <A>(use: (url: string) => Promise<A>): Promise<A> => {
   }
 }
 
+/** The files that a module and its declarations import, and those that these import. */
+const reachedFrom = async (entries: ReadonlyArray<string>): Promise<ReadonlySet<string>> => {
+  const reached = new Set<string>()
+  const visit = async (file: string): Promise<void> => {
+    if (reached.has(file)) return
+    reached.add(file)
+    const text = await readFile(file, "utf8")
+    const named = [...text.matchAll(/(?:from|import)\s*\(?"(\.[^"]+)"/g)]
+    for (const [, path = ""] of named) {
+      // Declarations name their neighbours as the source does.
+      const target = join(dirname(file), path).replace(/\.[jt]s$/, "")
+      await visit(`${target}.js`)
+      await visit(`${target}.d.ts`)
+    }
+  }
+  for (const entry of entries) await visit(entry)
+  return reached
+}
+
 describe("the package", () => {
+  it("holds nothing but what its exports and its command need", async () => {
+    const installed = join(project, "node_modules", "heddle")
+    const { bin: commands, exports } = JSON.parse(
+      await readFile(join(installed, "package.json"), "utf8"),
+    ) as {
+      readonly bin: Readonly<Record<string, string>>
+      readonly exports: Readonly<Record<string, Readonly<Record<string, string>>>>
+    }
+    const entries = [...Object.values(commands), ...Object.values(exports).flatMap(Object.values)]
+    const reached = await reachedFrom(entries.map((path) => join(installed, path)))
+    const files = await readdir(installed, { recursive: true })
+    const code = files.filter((path) => /\.(js|ts|json)$/.test(path))
+    expect(code.length).toBeGreaterThan(100)
+    expect(code.filter((path) => !reached.has(join(installed, path))).toSorted()).toEqual([
+      "openrpc.json",
+      "package.json",
+    ])
+  })
+
   it("is found without fault by publint and attw", async () => {
     const packed = await archive()
     expect(await run(bin("publint"), packed, "--strict")).toContain("All good!")

@@ -22,7 +22,7 @@ const guideOf = (...rpcs: ReadonlyArray<Rpc.Any>) =>
 describe("the guide to errors", () => {
   it("tells of each error what it means, its remedy, its fields and who raises it", () => {
     const guide = guideOf(failing("weave"), told("wind"))
-    expect(guide.slice(guide.indexOf("## "))).toBe(`## \`Worn\`
+    expect(guide.slice(guide.indexOf("## `Worn`"))).toBe(`## \`Worn\`
 
 A thread is worn.
 
