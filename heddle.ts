@@ -35,6 +35,7 @@ import { makeThreadActor } from "./thread-actors/ThreadActor.ts"
 export * as Agent from "./thread-actors/Agent.ts"
 export * from "./contracts/index.ts"
 export { HeddleClient } from "./client/HeddleClient.ts"
+export { literal } from "./client/Auth.ts"
 export type { Trusted, TrustedBy, TrustedProvider, TrustedSecrets } from "./client/Auth.ts"
 export type { RateLimiter } from "./client/RateLimit.ts"
 

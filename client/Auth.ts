@@ -10,6 +10,7 @@
  * - T3 A token that lacks a claim, or has a malformed one, grants nothing at all.
  * - T4 A provider's token counts only with its issuer, this audience and an end.
  * - T5 Nothing of a token is told in a refusal, and before its signature is verified nothing that depends on its claims.
+ * - T6 A name that people choose for themselves can widen no pattern.
  */
 import { Clock, Effect, Option } from "effect"
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose"
@@ -68,6 +69,15 @@ export type BearerIdentity = Verified | Unverified | Undecided
  * the reason that the caller may know.
  */
 export type Bearer = (authorization: string | null, env: unknown) => Effect.Effect<BearerIdentity>
+
+/**
+ * A claim as one part of a pattern of `grants`, joined to others with `:`, as in `${literal(sub)}:*`. Nothing but
+ * letters, digits, `.`, `_` and `-`: throws otherwise, so that nobody's name is a pattern or two parts. // T6
+ */
+export const literal = (claim: unknown): string => {
+  if (typeof claim === "string" && /^[A-Za-z0-9._-]{1,128}$/.test(claim)) return claim
+  throw new TypeError("The claim cannot be a part of a pattern")
+}
 
 const notValid = unverified("The token is not valid")
 

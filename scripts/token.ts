@@ -15,7 +15,7 @@ there on first use).
   --principal NAME     who calls; idempotency keys are this principal's own
   --owners PATTERN     the owners it may touch; * stands for any characters. Repeatable, or a,b
   --threads PATTERN    only these threads of the owners. Repeatable, or a,b
-  --operations NAMES   only these operations, for example submit,status. Repeatable, or a,b
+  --operations NAMES   only these operations, for example submit,list*. Repeatable, or a,b
   --expires DURATION   how long it is valid: 90s, 30m, 1h, 7d (default 1h)`
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
@@ -54,7 +54,8 @@ await runScript(usage, async () => {
   }
   const threads = listOf(flags.threads)
   const operations = listOf(flags.operations)
-  const unknown = operations?.filter((operation) => !HeddleRpc.requests.has(operation)) ?? []
+  const unknown =
+    operations?.filter((name) => !name.includes("*") && !HeddleRpc.requests.has(name)) ?? []
   if (unknown.length > 0) {
     throw new UsageError(
       `No such operation: ${unknown.join(", ")}. There are ${[...HeddleRpc.requests.keys()].join(", ")}`,

@@ -79,7 +79,7 @@ export class EdgeThread extends Counting {
   }
 }
 
-const edge = {
+export const edge = {
   limits,
   targets: (env: unknown) => {
     const { EDGE_OWNER, EDGE_THREAD } = env as Cloudflare.Env
@@ -91,3 +91,10 @@ const edge = {
 export class EdgeApi extends makeEntrypoint(edge) {}
 
 export const edgeFetch = makeHttpHandler(edge)
+
+const limited = { ...edge, rateLimiter: (env: unknown) => (env as Cloudflare.Env).EDGE_LIMITER }
+
+/** The same behind the platform's rate limiter: five calls a minute of each principal. */
+export class LimitedApi extends makeEntrypoint(limited) {}
+
+export const limitedFetch = makeHttpHandler(limited)

@@ -4,6 +4,7 @@
 declare namespace Cloudflare {
   interface Env {
     ALARM_PROBE: DurableObjectNamespace<import("./alarm-probe.ts").AlarmProbe>
+    EDGE_LIMITER: import("../../client/RateLimit.ts").RateLimiter
     EDGE_OWNER: DurableObjectNamespace<import("./edge-probe.ts").EdgeOwner>
     EDGE_THREAD: DurableObjectNamespace<import("./edge-probe.ts").EdgeThread>
     LOOM_BANK: DurableObjectNamespace<import("./loom-worker.ts").LoomBank>

@@ -97,6 +97,58 @@ describe("a deployment", () => {
     logged.mockRestore()
   })
 
+  it("refuses origins that no browser would name", () => {
+    for (const origin of ["*", "app.example.com", "https://app.example.com/"]) {
+      const make = () => Heddle.make({ agents: [Free], corsOrigins: [origin] })
+      expect(make).toThrow(DeploymentError)
+      expect(make).toThrow(`"${origin}" is no origin`)
+    }
+  })
+
+  it("answers nobody where what it trusts or counts with is not there, and logs what", async () => {
+    const logged = vi.spyOn(console, "log").mockImplementation(() => undefined)
+    const granted = grants({ owners: ["a"] })
+    const token = await mintToken({ grants: granted, secret, expiresInSeconds: 60 })
+    const keys = { jwksUrl: "http://id.example.com/keys", issuer: "id", audience: "heddle" }
+    const trusting = Heddle.make({
+      agents: [Free],
+      tokens: (env: { readonly KEY: string }) => [{ secrets: [env.KEY] }, keys],
+    })
+    const counting = Heddle.make({
+      agents: [Free],
+      rateLimiter: (env: { readonly LIMITER: undefined }) => env.LIMITER,
+    })
+    for (const [{ fetch }, why] of [
+      [trusting, "is no address of https"],
+      [counting, "no rate limiter where"],
+    ] as const) {
+      const response = await fetch(rpc(token), { KEY: secret, HEDDLE_JWT_SECRET: secret }, waiting)
+      expect(response.status).toBe(500)
+      expect(await response.json()).toEqual({
+        _tag: "InternalDefect",
+        reference: expect.any(String),
+      })
+      expect(JSON.stringify(logged.mock.calls.map((call) => call.map(String)))).toContain(why)
+    }
+    logged.mockRestore()
+  })
+
+  it("takes the tokens that it says, and no longer those of the environment", async () => {
+    const namespace = { getByName: () => undefined }
+    const env = { MINE: secret, OWNERS: namespace, THREADS: namespace, HEDDLE_JWT_SECRET: "other" }
+    const { fetch } = Heddle.make({
+      agents: [Free],
+      tokens: ({ MINE }: typeof env) => [{ secrets: [MINE] }],
+    })
+    const statusOf = async (key: string) => {
+      const granted = grants({ owners: ["b"] })
+      const token = await mintToken({ grants: granted, secret: key, expiresInSeconds: 60 })
+      return (await fetch(rpc(token), env, waiting)).status
+    }
+    expect(await statusOf(secret)).toBe(200)
+    expect(await statusOf("another secret of so many bytes!")).toBe(401)
+  })
+
   it("does without a registry, but not without one that it names", async () => {
     const logged = vi.spyOn(console, "log").mockImplementation(() => undefined)
     const namespace = { getByName: () => undefined }

@@ -1,6 +1,8 @@
 /** The test Worker: exports the Durable Object classes that the workerd tests drive. */
 export { AlarmProbe } from "./alarm-probe.ts"
-export { EdgeApi, EdgeOwner, EdgeThread } from "./edge-probe.ts"
+import { providedFetch } from "./edge-provider.ts"
+
+export { EdgeApi, EdgeOwner, EdgeThread, LimitedApi } from "./edge-probe.ts"
 import { loomScheduled } from "./loom-worker.ts"
 
 export { LoomApi, LoomBank, LoomOwner, LoomRegistry, LoomThread } from "./loom-worker.ts"
@@ -8,6 +10,6 @@ export { StorageProbe } from "./storage-probe.ts"
 export { TransportProbe } from "./transport-probe.ts"
 
 export default {
-  fetch: () => new Response("heddle test worker"),
+  fetch: providedFetch,
   scheduled: loomScheduled,
 } satisfies ExportedHandler

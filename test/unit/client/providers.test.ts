@@ -6,6 +6,7 @@ import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from "jose
 import {
   type BearerIdentity,
   checkTrusted,
+  literal,
   makeBearer,
   type Trusted,
   tokenCharactersMax,
@@ -256,8 +257,8 @@ describe("a token of an identity provider", () => {
         ...provider,
         grants: ({ org, sub }) => ({
           principal: sub,
-          owners: [org],
-          threads: [`${sub}-*`],
+          owners: [literal(org)],
+          threads: [`${literal(sub)}:*`],
           operations: ["submit", "observe"],
         }),
       }
@@ -270,11 +271,19 @@ describe("a token of an identity provider", () => {
         grants: {
           principal: "ada",
           owners: ["acme"],
-          threads: ["ada-*"],
+          threads: ["ada:*"],
           operations: ["submit", "observe"],
         },
       })
-      expect(yield* read({})).toMatchObject({ _tag: "Unverified" })
+      // Names that would be patterns, or more than one part of them.
+      for (const others of [
+        { org: "*" },
+        { org: "acme", sub: "*" },
+        { org: "acme", sub: "a:b" },
+        {},
+      ]) {
+        expect(yield* read(others)).toMatchObject({ _tag: "Unverified" })
+      }
       const throwing = { ...provider, grants: () => JSON.parse("{") as unknown }
       expect((yield* identify(signedBy(ec), [throwing])).identity).toMatchObject({
         _tag: "Unverified",
