@@ -1,9 +1,12 @@
 /**
  * What an error of the contract means at a terminal: the words, the exit code, and what to do next.
  *
+ * What to do is the contract's own remedy, unless a command or a flag can be named.
+ *
  * - R1 Every error has an exit code that a script can rely on; one that is not known here is refused (1).
  */
 import type * as Errors from "../contracts/Errors.ts"
+import { contractRemedy } from "./ContractRemedy.ts"
 import { ExitCode } from "./ExitCode.ts"
 import { isoOf } from "./Times.ts"
 import { plain } from "./Plain.ts"
@@ -99,7 +102,7 @@ const ofSubmission = (error: CallError): Words | undefined => {
     case "JoinedToHost":
       return refused(
         `It was taken by the run of ${error.hostSubmissionId} and settles with it`,
-        "Name that submission instead.",
+        contractRemedy(error._tag),
       )
     case "NotAwaiting":
       return refused(
@@ -107,14 +110,11 @@ const ofSubmission = (error: CallError): Words | undefined => {
         "heddle explain tells what it waits for.",
       )
     case "ResolutionConflict":
-      return refused(
-        `Another word came first: ${plain(error.first)}`,
-        "The first word decides, so nothing was changed.",
-      )
+      return refused(`Another word came first: ${plain(error.first)}`, contractRemedy(error._tag))
     case "AgentNotRegistered":
       return refused(
         `There is no agent ${JSON.stringify(error.agent)} in this deployment`,
-        "Check the name; if it is new, try again when its deployment is out everywhere.",
+        contractRemedy(error._tag),
       )
     case "IdempotencyConflict":
       return refused(
@@ -142,7 +142,7 @@ const ofThread = (error: CallError): Words | undefined => {
       return {
         exitCode: ExitCode.notFound,
         what: `The thread was forgotten at ${isoOf(error.forgottenAt)}`,
-        next: "Its id stays used up: take another thread id.",
+        next: contractRemedy(error._tag),
       }
     case "ThreadUnreadable":
       return refused(
@@ -150,15 +150,12 @@ const ofThread = (error: CallError): Words | undefined => {
         "heddle recovery shows its fault; see “a thread that cannot be recovered” in docs/operate.md.",
       )
     case "IdentityMismatch":
-      return refused(
-        "The request reached another object than it names",
-        "Report it: this is a defect.",
-      )
+      return refused("The request reached another object than it names", contractRemedy(error._tag))
     case "StorageUnavailable":
       return {
         exitCode: ExitCode.unavailable,
         what: `The storage of the object failed (${plain(error.operation)}); nothing was changed`,
-        next: "Try again in a while.",
+        next: contractRemedy(error._tag),
       }
     case "StorageFull":
       return refused(
@@ -175,7 +172,7 @@ const wordsOf = (error: CallError, about: About): Words => {
     case "InvalidInput":
       return refused(
         `The request is not valid${error.path === "" ? "" : ` at ${plain(error.path)}`}: ${plain(error.reason)}`,
-        "Correct it; the same request will be refused again.",
+        contractRemedy(error._tag),
       )
     case "OperationDenied":
       return denied(error.operation, about)
@@ -186,7 +183,7 @@ const wordsOf = (error: CallError, about: About): Words => {
     case "InternalDefect":
       return refused(
         `The deployment failed on this call (reference ${plain(error.reference)})`,
-        "Look for the reference in its log.",
+        contractRemedy(error._tag),
       )
     default:
       return (
@@ -194,7 +191,7 @@ const wordsOf = (error: CallError, about: About): Words => {
         ofThread(error) ??
         refused(
           `The deployment refused: ${plain((error as { _tag: string })._tag)}`,
-          "See docs/operate.md.",
+          contractRemedy((error as { _tag: string })._tag),
         ) // R1
       )
   }

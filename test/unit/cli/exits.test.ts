@@ -52,7 +52,7 @@ const refusals: ReadonlyArray<Refusal> = [
     error: new Errors.InvalidInput({ path: "input.order", reason: "Expected a number" }),
     args: submit,
     code: 1,
-    says: ["at input.order: Expected a number", "Correct it"],
+    says: ["at input.order: Expected a number", "Correct the request"],
   },
   {
     operation: "submit",
@@ -87,7 +87,7 @@ const refusals: ReadonlyArray<Refusal> = [
     error: new Errors.ResolutionConflict({ first: "ann: other words" }),
     args: abort,
     code: 1,
-    says: ["Another word came first: ann: other words"],
+    says: ["Another word came first: ann: other words", "the first decides"],
   },
   {
     operation: "retry",
