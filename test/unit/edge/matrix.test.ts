@@ -4,13 +4,16 @@
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { Effect } from "effect"
-import type { Operation } from "../../../contracts/Authorization.ts"
+import { callerHeaders, type Operation } from "../../../contracts/Authorization.ts"
 import { OperationDenied } from "../../../contracts/Errors.ts"
 import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
+import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
+import { RegistryRpc } from "../../../contracts/RegistryRpc.ts"
+import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { WireExit } from "../../../contracts/transport/index.ts"
 import { mintToken } from "../../../scripts/mintToken.ts"
 import { grants, ownerId, submission, submissionId, threadId } from "../client/fakes.ts"
-import { line, secret } from "../client/httpWorld.ts"
+import { bearer, line, messages, rpcRequest, secret } from "../client/httpWorld.ts"
 import { operations } from "../client/operations.ts"
 import { type EdgeWorld, type EdgeWorldOptions, makeEdgeWorld } from "./EdgeWorld.ts"
 
@@ -225,6 +228,46 @@ describe("every operation, to who is let in,", () => {
     }
   })
 })
+
+describe("the methods of the objects", () => {
+  const internal = [ThreadRpc, OwnerRpc, RegistryRpc].flatMap((group) => [...group.requests.keys()])
+  const hidden = [...new Set(internal)].filter((tag) => !HeddleRpc.requests.has(tag))
+
+  it("are served to nobody, whatever is granted and whoever a message says it is from", async () => {
+    expect(hidden.length).toBeGreaterThan(10)
+    const { own, world } = await makeInhabited()
+    const before = world.written()
+    const token = await tokenOf({ owners: ["*"] })
+    const payload = { ...own, generation: "g", now: 1, report: {}, principal: "eve" }
+    for (const tag of hidden) {
+      for (const caller of [
+        { _tag: "Owner", ownerId },
+        { _tag: "Thread", ownerId, threadId },
+        { _tag: "Scheduler" },
+      ] as const) {
+        const headers = callerHeaders(caller)
+        const message = { ...request(tag, payload), headers: Object.entries(headers) }
+        const exit = await world.overBinding(everything, message, sink)
+        expect({ tag, exit }).toMatchObject({ tag, exit: { cause: [{ error: notServed }] } })
+        const response = await world.fetch(
+          rpcRequest(JSON.stringify(message), { ...bearer(token), ...headers }),
+        )
+        const [said] = (await messages(response)) as ReadonlyArray<unknown>
+        expect({ tag, said }).toMatchObject({
+          tag,
+          said: { exit: { cause: [{ error: notServed }] } },
+        })
+      }
+    }
+    expect(world.written()).toBe(before)
+  })
+})
+
+const notServed = {
+  _tag: "Unavailable",
+  retryable: false,
+  reason: "The peer does not serve this method",
+}
 
 describe("the application's own policy", () => {
   /** Of `explain` and `observe` the edge asks the owner besides, in its own name. */
