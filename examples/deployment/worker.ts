@@ -22,7 +22,7 @@ const heddle = Heddle.make({
       issuer: "https://id.example.com/",
       audience: "heddle",
       grants: ({ org, sub }) => ({
-        principal: sub,
+        principal: `person:${literal(sub)}`,
         owners: [literal(org)],
         threads: [`${literal(sub)}:*`],
         operations: ["submit", "status", "observe", "awaitSettlement"],

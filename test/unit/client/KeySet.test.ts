@@ -30,8 +30,10 @@ const makeProvider = (...answers: ReadonlyArray<Answer>) => {
   let left = [...answers]
   let fetched = 0
   let leftAlone = 0
+  const redirects = new Set<unknown>()
   const fetch: typeof globalThis.fetch = async (_input, init) => {
     fetched += 1
+    redirects.add(init?.redirect)
     init?.signal?.addEventListener("abort", () => void (leftAlone += 1))
     const answer = left.length > 1 ? left.shift() : left[0]
     if (answer === undefined) throw new Error("no answer")
@@ -41,6 +43,7 @@ const makeProvider = (...answers: ReadonlyArray<Answer>) => {
     set: makeKeySet({ url, limits, fetch }),
     fetched: () => fetched,
     leftAlone: () => leftAlone,
+    redirects: () => [...redirects],
     now: (...next: ReadonlyArray<Answer>) => {
       left = [...next]
     },
@@ -96,6 +99,8 @@ describe("the keys of a provider", () => {
         })
       }
       expect(provider.fetched()).toBe(1)
+      // Nobody else says where they are.
+      expect(provider.redirects()).toEqual(["manual"])
     }),
   )
 
