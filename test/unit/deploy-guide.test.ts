@@ -22,6 +22,12 @@ const blocks = (language: string): ReadonlyArray<string> =>
     ([, text]) => text ?? "",
   )
 
+/** What of a configuration each environment has for itself. */
+interface Bound {
+  readonly durable_objects: object
+  readonly version_metadata: object
+}
+
 describe("the guide to deploying", () => {
   it("shows the Worker that the example is", () => {
     const worker = read("examples/deployment/worker.ts")
@@ -36,15 +42,27 @@ describe("the guide to deploying", () => {
     const schema = JSON.parse(read("node_modules/wrangler/config-schema.json")) as object
     const validate = new Ajv({ strict: false, logger: false }).compile(schema)
     const tables = blocks("toml").map((text) => parse(text) as Record<string, unknown>)
-    expect(tables.map((table) => Object.keys(table))).toEqual([["services"], ["ratelimits"]])
+    expect(tables.map((table) => Object.keys(table))).toEqual([
+      ["env"],
+      ["services"],
+      ["ratelimits"],
+    ])
     for (const table of tables) {
       validate(table)
       expect(validate.errors ?? []).toEqual([])
     }
-    const [services] = tables as unknown as ReadonlyArray<{
+    const [, services] = tables as unknown as ReadonlyArray<{
       readonly services: ReadonlyArray<{ readonly props: unknown }>
     }>
     expect(identityOfProps(services?.services[0]?.props)).toMatchObject({ _tag: "Verified" })
+  })
+
+  it("shows an environment that repeats what wrangler does not hand down", () => {
+    const config = parse(read("wrangler.toml")) as unknown as Bound
+    const [shown] = blocks("toml").map((text) => parse(text))
+    const { env } = shown as { readonly env: { readonly staging: Bound } }
+    expect(env.staging.durable_objects).toEqual(config.durable_objects)
+    expect(env.staging.version_metadata).toEqual(config.version_metadata)
   })
 
   it("shows claims that let a browser see its own thread alone", async () => {

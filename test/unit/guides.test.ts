@@ -11,6 +11,8 @@ const asUsersWrite = (path: string): string =>
     .replace(/^\/\*\*[\s\S]*?\*\/\n/, "")
     .replaceAll('"../../thread-actors/Agent.ts"', '"heddle/agent"')
     .replaceAll('"../../testing/index.ts"', '"heddle/testing"')
+    .replaceAll(/"(?:\.\.\/)+client\/sdk\/index\.ts"/g, '"heddle/sdk"')
+    .replaceAll(/"(?:\.\.\/)+client\/index\.ts"/g, '"heddle/client"')
     .trim()
 
 describe("the guide to tests", () => {
@@ -25,5 +27,69 @@ describe("the guide to tests", () => {
     const files = [...guide.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|md))`/g)]
     expect(files.length).toBeGreaterThan(2)
     for (const [, path] of files) expect(() => read(path ?? "")).not.toThrow()
+  })
+})
+
+const filesNamedIn = (guide: string): ReadonlyArray<string> =>
+  [...guide.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|toml))`/g)].map(([, path]) => path ?? "")
+
+const blocksOf = (guide: string, language: string): ReadonlyArray<string> =>
+  [...guide.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, text]) =>
+    (text ?? "").trim(),
+  )
+
+describe.each([
+  {
+    path: "docs/call-from-a-worker.md",
+    examples: ["02-caller.ts", "caller/withEffect.ts", "caller/withSdk.ts"],
+    blocks: 5,
+  },
+  { path: "docs/call-from-node.md", examples: ["05-from-node.ts"], blocks: 2 },
+])("$path", ({ path, examples, blocks }) => {
+  const guide = read(path)
+
+  it("shows code of the examples, which are type-checked and run", () => {
+    const sources = examples.map((name) => asUsersWrite(`examples/${name}`))
+    const shown = blocksOf(guide, "ts")
+    expect(shown.length).toBe(blocks)
+    for (const block of shown) {
+      const shownBy = sources.filter((source) => source.includes(block)).length
+      expect({ block, shownBy }).toEqual({ block, shownBy: 1 })
+    }
+    for (const source of sources) {
+      expect(shown.some((block) => source.includes(block))).toBe(true)
+    }
+  })
+
+  it("shows configuration of the examples", () => {
+    const caller = read("examples/caller/wrangler.toml")
+    for (const block of blocksOf(guide, "toml")) expect(caller).toContain(block)
+  })
+})
+
+describe("the guides", () => {
+  it.each([
+    "docs/call-from-a-worker.md",
+    "docs/call-from-node.md",
+    "docs/call-without-effect.md",
+    "docs/deploy.md",
+    "docs/errors.md",
+    "docs/upgrade.md",
+  ])("%s names only files that exist", (path) => {
+    const named = filesNamedIn(read(path)).filter((file) => !file.startsWith("src/"))
+    expect(named.length).toBeGreaterThan(0)
+    for (const file of named) expect(() => read(file)).not.toThrow()
+  })
+
+  it("name only commands of this repository, and of its starter", () => {
+    const scriptsOf = (path: string) =>
+      Object.keys((JSON.parse(read(path)) as { readonly scripts: object }).scripts)
+    const known = ["package.json", "examples/starter/package.json"].flatMap(scriptsOf)
+    const texts = ["call-from-a-worker", "call-from-node", "deploy", "upgrade"].map((name) =>
+      read(`docs/${name}.md`),
+    )
+    const run = texts.flatMap((text) => [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)])
+    expect(run.length).toBeGreaterThan(4)
+    for (const [, name = ""] of run) expect(known).toContain(name)
   })
 })
