@@ -162,6 +162,45 @@ describe("a service binding", () => {
     )
   }
 
+  it.live("is refused what only a native call can carry, typed, and calls no object", () =>
+    Effect.gen(function* () {
+      const place = freshPlace()
+      const circle = () => {
+        const value: Record<string, unknown> = {}
+        value["self"] = value
+        return value
+      }
+      const strange: ReadonlyArray<() => unknown> = [
+        () => new Map([["a", 1]]),
+        () => new Set([1]),
+        () => new Date(0),
+        () => new Uint8Array(3),
+        () => /x/,
+        () => new Error("secret"),
+        () => 10n,
+        () => Number.NaN,
+        () => () => "called",
+        () => new Response("x").body,
+        () => new Request("https://heddle.test"),
+        circle,
+      ]
+      for (const make of strange) {
+        for (const change of [{ input: make() }, { agent: make() }]) {
+          const payload = { ...submission, ...place, ...change }
+          const request = { _tag: "Request", id: "1", tag: "submit", payload, headers: [] } as const
+          const exit = yield* Effect.promise(async () => bind(grants()).call(request as never))
+          expect(exit).toMatchObject({ cause: [{ error: { _tag: "InvalidInput" } }] })
+          expect(JSON.stringify(exit)).not.toContain("secret")
+        }
+      }
+      for (const message of [undefined, null, 7, "submit", [], () => "called", new Map()]) {
+        const exit = yield* Effect.promise(async () => bind(grants()).call(message as never))
+        expect(exit).toMatchObject({ cause: [{ error: { _tag: "InvalidInput" } }] })
+      }
+      expect((yield* seen(place)).calls).toEqual([])
+    }),
+  )
+
   it.live("is refused what shares its parts without end, and at once", () =>
     Effect.gen(function* () {
       const place = freshPlace()
