@@ -44,7 +44,8 @@ export const BulkCursor = Schema.Struct({
 }).annotate({
   identifier: "BulkCursor",
   description:
-    "Goes on behind this submission of the thread, or without a sequence behind the thread.",
+    "Goes on behind this submission of the thread, in the order of the results, or without a sequence behind the " +
+    "thread.",
 })
 export type BulkCursor = typeof BulkCursor.Type
 
@@ -78,7 +79,9 @@ export const OpenFields = {
   agent: Schema.optionalKey(AgentId),
   state: Schema.optionalKey(SubmissionState),
   acceptedBefore: Schema.optionalKey(Millis),
-  /** Behind this sequence. */
+  /** The highest sequences first. */
+  falling: Schema.optionalKey(Schema.Boolean),
+  /** Behind this sequence, in that order. */
   after: Schema.optionalKey(Count),
   limit: Count,
 }
@@ -111,7 +114,9 @@ const resultOf = <Reply extends Schema.Top, Refusal extends Schema.Top>(
 const pageOf = <Result extends Schema.Top>(result: Result) =>
   Schema.Struct({
     results: Schema.Array(result).annotateKey({
-      description: "By thread id and sequence. The state is that of before the command.",
+      description:
+        "By thread id; the submissions of a thread in the order of their commands: a retry begins with the first, " +
+        "an abort with the last. The state is that of before the command.",
     }),
     unanswered: Schema.Array(
       Schema.Struct({

@@ -4,6 +4,7 @@
  * - W1 Each effect is that of the single command, through the gate, and told for itself.
  * - W2 Where a thread did not answer, nothing more of the page is sent to it: what is left there is told the same.
  * - W3 A dry run calls nothing that writes.
+ * - W4 Of one thread the last is aborted first: what waits behind a run is not begun because that is ended.
  */
 import { Effect, Result } from "effect"
 import type { Rpc, RpcGroup } from "effect/rpc"
@@ -86,14 +87,16 @@ const bulk = <A, E extends { readonly _tag: string }>(
   {
     act,
     would,
+    falling = false,
   }: {
     readonly act: (command: Command) => Effect.Effect<A, E>
     readonly would: (state: SubmissionState) => Would
+    readonly falling?: boolean
   },
 ) =>
   Effect.gen(function* () {
     const { author, dryRun, ownerId, reason } = payload
-    const { meant, ...rest } = yield* look(caller, payload)
+    const { meant, ...rest } = yield* look(caller, { ...payload, falling })
     if (dryRun) {
       const results = meant.map((one) => ({
         ...one,
@@ -113,4 +116,8 @@ export const retryMany = (caller: Caller, payload: BulkPayload) =>
   bulk(caller, payload, { act: (command) => retry(caller, command), would: wouldRetry })
 
 export const abortMany = (caller: Caller, payload: BulkPayload) =>
-  bulk(caller, payload, { act: (command) => abort(caller, command), would: wouldAbort })
+  bulk(caller, payload, {
+    act: (command) => abort(caller, command),
+    would: wouldAbort,
+    falling: true, // W4
+  })

@@ -1,11 +1,13 @@
 /**
- * What a bulk command means: a page of open submissions, by thread id and sequence. The owner's rows tell which threads
- * may have some, the threads tell which. Nothing is written.
+ * What a bulk command means: a page of open submissions, by thread id and, rising or falling, by sequence. The owner's
+ * rows tell which threads may have some, the threads tell which. Nothing is written.
  *
  * - K1 A page looks at a bounded number of lanes and asks a bounded number of threads, a few at once.
  * - K2 A thread that does not answer is told as such, and the page goes on behind it.
- * - K3 What is behind the end of a page is found by the next one, and nothing twice. A cursor widens no filter: it
- *   came from the caller.
+ * - K3 What is behind the end of a page is found by the next one, and nothing twice. A cursor adds no thread to those
+ *   that are named: it came from the caller.
+ * - K4 A page that begins in the midst of a thread does not ask again what holds it: the commands of the page before
+ *   may have ended that.
  */
 import { Effect, Result } from "effect"
 import type { BulkCursor, BulkFilter, OpenSubmission } from "../contracts/Bulk.ts"
@@ -24,6 +26,8 @@ export interface BulkQuery {
   readonly filter: BulkFilter
   readonly after?: BulkCursor
   readonly limit?: number
+  /** Whether the last of a thread comes first. */
+  readonly falling?: boolean
 }
 
 /** An open submission that is meant, and where. */
@@ -82,15 +86,15 @@ const candidatesOf = (caller: Caller, query: BulkQuery): Candidates => {
   const { bulkLanes, bulkThreads } = owner.limits
   const { after, filter } = query
   if (life.version === 0) return { threadIds: [], next: undefined }
-  const isMeant = (lane: Lane | undefined): boolean =>
-    lane !== undefined && mayOwe(lane) && isHeldBy(caller, lane, filter.blocker)
-  const threadIds = beganIn(query).filter((threadId) =>
-    isMeant(readLane(owner.host.storage.sql, threadId)),
-  )
+  const threadIds = beganIn(query).filter((threadId) => {
+    const lane = readLane(owner.host.storage.sql, threadId)
+    return lane !== undefined && mayOwe(lane) // K4
+  })
   let looked = 0
   for (const { lane, threadId } of lanesFrom(caller, query, after?.threadId ?? "", bulkLanes)) {
     looked += 1
-    if (isMeant(lane)) threadIds.push(threadId)
+    if (lane !== undefined && mayOwe(lane) && isHeldBy(caller, lane, filter.blocker))
+      threadIds.push(threadId)
     if (threadIds.length >= bulkThreads || looked >= bulkLanes)
       return { threadIds, next: { threadId } } // K1
   }
@@ -105,6 +109,7 @@ const ask = ({ life, owner }: Caller, query: BulkQuery, threadId: ThreadId, limi
     ...(acceptedBefore === undefined ? {} : { acceptedBefore }),
     ...(agent === undefined ? {} : { agent }),
     ...(state === undefined ? {} : { state }),
+    ...(query.falling === true ? { falling: true } : {}),
     ...(sequence === undefined ? {} : { after: sequence }),
     limit,
   })

@@ -1,5 +1,5 @@
 /**
- * The open submissions of a thread that a filter means, by sequence. Reads only rows of the ledger that have not
+ * The open submissions of a thread that a filter means, by sequence, rising or falling. Reads only rows of the ledger that have not
  * settled, never an input.
  */
 import type { OpenPage } from "../contracts/Bulk.ts"
@@ -13,6 +13,7 @@ export interface OpenQuery {
   readonly agent?: AgentId
   readonly state?: SubmissionState
   readonly acceptedBefore?: number
+  readonly falling?: boolean
   readonly after?: number
   readonly limit: number
 }
@@ -20,9 +21,9 @@ export interface OpenQuery {
 /** Whether a submission is all that is asked for. Pure. */
 export const isMeant = (
   row: Pick<SubmissionRow, "acceptedAt" | "agent" | "sequence" | "state">,
-  { acceptedBefore = Infinity, after = 0, agent, state }: Omit<OpenQuery, "limit">,
+  { acceptedBefore = Infinity, after, agent, falling = false, state }: Omit<OpenQuery, "limit">,
 ): boolean =>
-  row.sequence > after &&
+  (after === undefined || (falling ? row.sequence < after : row.sequence > after)) &&
   row.acceptedAt < acceptedBefore &&
   (agent === undefined || row.agent === agent) &&
   (state === undefined || row.state === state)
@@ -33,7 +34,8 @@ export const listOpen = (thread: Thread, query: OpenQuery): OpenPage => {
   const { sql } = thread.host.storage
   const header = readHeader(sql)
   checkHeader(header)
-  const meant = nonterminalRows(sql, header.tail).filter((row) => isMeant(row, query))
+  const rising = nonterminalRows(sql, header.tail).filter((row) => isMeant(row, query))
+  const meant = query.falling === true ? rising.toReversed() : rising
   const submissions = meant
     .slice(0, query.limit)
     .map(({ acceptedAt, agent, id, sequence, state }) => ({

@@ -23,7 +23,10 @@ export interface Abort {
 }
 
 export interface AbortManyReply {
-  /** By thread id and sequence. The state is that of before the command. */
+  /**
+   * By thread id; the submissions of a thread in the order of their commands: a retry begins with
+   * the first, an abort with the last. The state is that of before the command.
+   */
   readonly results: ReadonlyArray<AbortManyResult>
   /** Threads that did not tell what is open: nothing was done there. */
   readonly unanswered: ReadonlyArray<{
@@ -154,7 +157,10 @@ export type Blocker =
   | "running-aged"
   | (string & {})
 
-/** Goes on behind this submission of the thread, or without a sequence behind the thread. */
+/**
+ * Goes on behind this submission of the thread, in the order of the results, or without a sequence
+ * behind the thread.
+ */
 export interface BulkCursor {
   readonly threadId: ThreadId
   readonly sequence?: number
@@ -657,7 +663,10 @@ export interface ResolveUnknownReply {
 }
 
 export interface RetryManyReply {
-  /** By thread id and sequence. The state is that of before the command. */
+  /**
+   * By thread id; the submissions of a thread in the order of their commands: a retry begins with
+   * the first, an abort with the last. The state is that of before the command.
+   */
   readonly results: ReadonlyArray<RetryManyResult>
   /** Threads that did not tell what is open: nothing was done there. */
   readonly unanswered: ReadonlyArray<{

@@ -37,6 +37,14 @@ const told = ({ results }: AbortManyReply | RetryManyReply) =>
     return `${threadId}${sequence} ${effect._tag === "Done" ? "done" : effect.error._tag}`
   })
 
+/** One page of either command. */
+const pageOf = (
+  { client }: World,
+  name: "abortMany" | "retryMany",
+  query: Parameters<World["client"]["abortMany"]>[0],
+): Promise<AbortManyReply | RetryManyReply> =>
+  name === "abortMany" ? go(client.abortMany(query)) : go(client.retryMany(query))
+
 const silent = ({ unanswered }: AbortManyReply | RetryManyReply) =>
   unanswered.map(({ error, threadId }) => `${threadId} ${error._tag}`)
 
@@ -44,7 +52,7 @@ describe("an abort of many", () => {
   it("ends every open submission, each as one abort would", async () => {
     const world = await makeWorld({ b: 1, a: 2 })
     const reply = await go(world.client.abortMany(all))
-    expect(told(reply)).toEqual(["a1 done", "a2 done", "b1 done"])
+    expect(told(reply)).toEqual(["a2 done", "a1 done", "b1 done"])
     expect(reply).not.toHaveProperty("next")
     expect(reply.results[0]).toMatchObject({
       agent,
@@ -69,7 +77,7 @@ describe("an abort of many", () => {
     await world.until("no pass goes on", () => !world.isDelivering())
     const before = { dump: world.storage.dump(), written: world.storage.counts().written }
     const transaction = vi.spyOn(world.storage, "transaction")
-    expect(told(await go(world.client.abortMany(dry)))).toEqual(["a1 interrupt", "a2 settle"])
+    expect(told(await go(world.client.abortMany(dry)))).toEqual(["a2 settle", "a1 interrupt"])
     expect(told(await go(world.client.retryMany(dry)))).toEqual(["a1 nothing", "a2 retry"])
     expect(transaction).not.toHaveBeenCalled()
     expect(world.storage.counts().written).toBe(before.written)
@@ -84,23 +92,26 @@ describe("an abort of many", () => {
     expect(world.storage.dump()).toBe("[]")
   })
 
-  it("goes on behind a page, and means nothing twice", async () => {
+  it.each([
+    ["retryMany", "retry", ["a1", "a2", "a3", "b1", "c1", "c2", "d1"]],
+    ["abortMany", "settle", ["a3", "a2", "a1", "b1", "c2", "c1", "d1"]],
+  ] as const)("goes on behind a page, and means nothing twice (%s)", async (name, would, order) => {
     const open = { a: 3, b: 1, c: 2, d: 1 }
     for (const limits of [{}, { bulkThreads: 1 }, { bulkLanes: 1 }, { bulkSlots: 1 }]) {
       const world = await makeWorld(open, { limits })
       const pages: Array<ReadonlyArray<string>> = []
       let after: BulkCursor | undefined
       do {
-        const page: RetryManyReply = await go(
-          world.client.retryMany({ ...dry, limit: 2, ...(after === undefined ? {} : { after }) }),
-        )
+        const page = await pageOf(world, name, {
+          ...dry,
+          limit: 2,
+          ...(after === undefined ? {} : { after }),
+        })
         pages.push(told(page))
         after = page.next
       } while (after !== undefined)
       expect(Math.max(...pages.map((page) => page.length))).toBe(2)
-      expect(pages.flat()).toEqual(
-        ["a1", "a2", "a3", "b1", "c1", "c2", "d1"].map((name) => `${name} retry`),
-      )
+      expect(pages.flat()).toEqual(order.map((one) => `${one} ${would}`))
     }
   })
 
@@ -166,9 +177,9 @@ describe("an abort of many", () => {
     }
     const world = await makeWorld({ a: 3, b: 1 }, { hooks: { request } })
     expect(told(await go(world.client.abortMany(all)))).toEqual([
-      "a1 Unavailable",
-      "a2 Unavailable",
       "a3 Unavailable",
+      "a2 Unavailable",
+      "a1 Unavailable",
       "b1 done",
     ])
     expect(dropped).toBe(1)
@@ -176,19 +187,47 @@ describe("an abort of many", () => {
     expect(world.thread("a").settled).toEqual([1, 2, 3])
   })
 
+  it.each(["abortMany", "retryMany"] as const)(
+    "of what is held goes on in a thread that the page before has freed (%s)",
+    async (operation) => {
+      const world = await makeWorld(
+        { a: 3, b: 1 },
+        { limits: { laneBackoffMillis: 1, laneBackoffMaxMillis: 1, unchangedBeforeStall: 3 } },
+      )
+      world.thread("a").turn = "unchanged"
+      await world.alarmsUntil("it stalled", () =>
+        String(world.lane("a")?.["marks"]).includes("stall"),
+      )
+      const pages: Array<ReadonlyArray<string>> = []
+      let after: BulkCursor | undefined
+      do {
+        const page = await pageOf(world, operation, {
+          ...all,
+          filter: { blocker: "stalled" },
+          limit: 2,
+          ...(after === undefined ? {} : { after }),
+        })
+        pages.push(told(page))
+        after = page.next
+        await world.until("it is finished", () => world.lane("a")?.["enrolled"] === null)
+      } while (after !== undefined)
+      expect(pages.flat().toSorted()).toEqual(["a1 done", "a2 done", "a3 done"])
+    },
+  )
+
   it("tells refusals one by one", async () => {
     const world = await makeWorld({ a: 1, b: 2 })
     world.thread("a").forgottenAt = 7
     const reply = await go(world.client.abortMany(all))
     expect(silent(reply)).toEqual(["a ThreadForgotten"])
-    expect(told(reply)).toEqual(["b1 done", "b2 done"])
+    expect(told(reply)).toEqual(["b2 done", "b1 done"])
   })
 
   it("is safe to repeat", async () => {
     const world = await makeWorld({ a: 2 })
     world.thread("a").turn = "run"
     await world.alarmsUntil("it runs", () => world.thread("a").turns > 0)
-    expect(told(await go(world.client.abortMany(all)))).toEqual(["a1 done", "a2 done"])
+    expect(told(await go(world.client.abortMany(all)))).toEqual(["a2 done", "a1 done"])
     const again = await go(world.client.abortMany(all))
     expect(told(again)).toEqual(["a1 done"])
     expect(again.results[0]).toMatchObject({
@@ -226,9 +265,7 @@ describe("a filter", () => {
       { threadId: "b", sequence: 1 },
     ])
       expect(await meant(world, { threadIds }, { after })).toEqual(["c1 retry"])
-    expect(
-      await meant(world, { blocker: "paused" }, { after: { threadId: "b", sequence: 0 } }),
-    ).toEqual([])
+    expect(await meant(world, { blocker: "paused" }, { after: { threadId: "a" } })).toEqual([])
     expect(world.thread("b").asked).toBe(0)
   })
 

@@ -112,15 +112,24 @@ export const admitAll = (
 export const openOf = (
   queue: ReadonlyArray<Held>,
   {
-    after = 0,
+    after,
     agent,
+    falling = false,
     limit,
-  }: { readonly after?: number; readonly agent?: AgentId; readonly limit: number },
+  }: {
+    readonly after?: number
+    readonly agent?: AgentId
+    readonly falling?: boolean
+    readonly limit: number
+  },
   runs: boolean,
 ) => {
-  const open = queue.filter(
-    (held) => held.receipt.sequence > after && (agent === undefined || held.agent === agent),
+  const isBehind = (sequence: number): boolean =>
+    after === undefined || (falling ? sequence < after : sequence > after)
+  const rising = queue.filter(
+    (held) => isBehind(held.receipt.sequence) && (agent === undefined || held.agent === agent),
   )
+  const open = falling ? rising.toReversed() : rising
   const submissions = open.slice(0, limit).map((held) => ({
     submissionId: held.receipt.submissionId,
     sequence: held.receipt.sequence,

@@ -234,6 +234,12 @@ describe("the open submissions of a thread", () => {
     expect(await sequences({ acceptedBefore: third.acceptedAt })).toEqual([2])
     expect(await sequences({ after: 2 })).toEqual([3])
     expect(await listOpen(world, { limit: 1 })).toMatchObject({ more: true })
+    expect(await sequences({ falling: true })).toEqual([3, 2])
+    expect(await sequences({ falling: true, after: 3 })).toEqual([2])
+    expect(await listOpen(world, { falling: true, limit: 1 })).toMatchObject({
+      submissions: [{ sequence: 3 }],
+      more: true,
+    })
     expect(world.storage.counts().written).toBe(before.written)
     expect(transaction).not.toHaveBeenCalled()
     expect(first.sequence).toBe(1)
