@@ -60,7 +60,7 @@ describe("the guide to deploying", () => {
   it("shows an environment that repeats what wrangler does not hand down", () => {
     const config = parse(read("wrangler.toml")) as unknown as Bound
     const [shown] = blocks("toml").map((text) => parse(text))
-    const { env } = shown as { readonly env: { readonly staging: Bound } }
+    const { env } = shown as unknown as { readonly env: { readonly staging: Bound } }
     expect(env.staging.durable_objects).toEqual(config.durable_objects)
     expect(env.staging.version_metadata).toEqual(config.version_metadata)
   })
