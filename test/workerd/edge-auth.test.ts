@@ -44,13 +44,15 @@ it("a provider's keys are fetched once for requests that come together, rotate, 
   expect((await post(second, place)).status).toBe(200)
   expect(provider.asked).toBe(2)
 
-  provider.isDown = true
   const third = await tokenBy(await publish("third"))
-  const undecided = await post(third, place)
-  expect(undecided.status).toBe(503)
-  expect(JSON.parse(undecided.said)).toMatchObject({ _tag: "Unavailable", retryable: true })
-  expect((await post(first, place)).status).toBe(200)
-  provider.isDown = false
+  for (const mood of ["down", "hangs", "babbles"] as const) {
+    provider.mood = mood
+    const undecided = await post(third, place)
+    expect({ mood, status: undecided.status }).toEqual({ mood, status: 503 })
+    expect(JSON.parse(undecided.said)).toMatchObject({ _tag: "Unavailable", retryable: true })
+    expect((await post(first, place)).status).toBe(200)
+  }
+  provider.mood = "here"
   await expect.poll(async () => (await post(third, place)).status).toBe(200)
 })
 

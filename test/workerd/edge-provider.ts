@@ -22,7 +22,11 @@ const makeKey = async (kid: string): Promise<Key> => {
 }
 
 /** What the provider publishes now, and how often it was asked. */
-export const provider = { keys: [] as Array<Key>, asked: 0, isDown: false }
+export const provider = {
+  keys: [] as Array<Key>,
+  asked: 0,
+  mood: "here" as "here" | "down" | "hangs" | "babbles",
+}
 
 /** Makes a key and publishes it beside the others. */
 export const publish = async (kid: string): Promise<Key> => {
@@ -35,13 +39,15 @@ const answerKeys = async (): Promise<Response> => {
   provider.asked += 1
   // Long enough for other requests to come meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 50))
-  if (provider.isDown) return new Response("down", { status: 503 })
+  if (provider.mood === "down") return new Response("down", { status: 503 })
+  if (provider.mood === "babbles") return new Response("<html>".repeat(100_000))
+  if (provider.mood === "hangs") await new Promise((resolve) => setTimeout(resolve, 5_000))
   return Response.json({ keys: provider.keys.map(({ jwk }) => jwk) })
 }
 
 const self = () => (exports as unknown as { readonly default: Fetcher }).default
 
-const limits = { ...edge.limits, keysRefetchMillis: 0, keysRetryMillis: 1 }
+const limits = { ...edge.limits, keysMillis: 300, keysRefetchMillis: 0, keysRetryMillis: 1 }
 
 const serve = makeHttpHandler({
   ...edge,

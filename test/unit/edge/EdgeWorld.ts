@@ -130,6 +130,9 @@ export const makeEdgeWorld = (options: EdgeWorldOptions = {}) => {
         seen = now
       }
     },
+    /** Rows that were ever read, of all objects. */
+    read: (): number =>
+      [...living.values()].reduce((sum, { storage }) => sum + storage.counts().read, 0),
     /** One call over a service binding whose caller has these props. */
     overBinding: (props: unknown, message: unknown, sink?: WireSink): Promise<WireExit> =>
       Effect.runPromise(

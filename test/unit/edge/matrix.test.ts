@@ -284,7 +284,7 @@ describe("the application's own policy", () => {
     }
     const { foreign, own, world } = await makeInhabited({ authorizer })
     denies = true
-    const before = world.written()
+    const before = { written: world.written(), read: world.read() }
     const answers = new Set<string>()
     for (const place of [own, foreign, invented]) {
       asked = []
@@ -297,7 +297,7 @@ describe("the application's own policy", () => {
       expect(about[0]?.ownerId).toBe(name === "listOwners" ? undefined : place.ownerId)
     }
     expect([...answers]).toEqual([JSON.stringify(deniedExit(name))])
-    expect(world.written()).toBe(before)
+    expect({ written: world.written(), read: world.read() }).toEqual(before)
   })
 
   it("is asked about each thread of a call about several", async () => {
