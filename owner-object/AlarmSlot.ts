@@ -35,13 +35,18 @@ const set = (slot: AlarmSlot, life: Life, atMillis: number, now: number): void =
 
 /**
  * The alarm has rung. How early, by this object's clock, tells how far that is behind the platform's; no ring is
- * believed for more than clocks may be apart, so that one which meant another time puts nothing off for long. // C6
+ * believed for more than clocks may be apart, so that one which meant another time puts nothing off for long, and all
+ * together for less than an alarm may be overdue: a clock that is set right must find its alarm, not repair it. // C6
  */
-export const rang = (life: Life, now: number, { clockAllowanceMillis }: Limits): void => {
+export const rang = (life: Life, now: number, limits: Limits): void => {
   const { armedAt, behindMillis } = life
   if (armedAt === undefined) return
   const earlyMillis = Math.max(0, armedAt + behindMillis - now)
-  life.behindMillis = Math.min(earlyMillis, behindMillis + clockAllowanceMillis)
+  const believedMillis = Math.min(
+    behindMillis + limits.clockAllowanceMillis,
+    Math.floor(limits.alarmGraceMillis / 2),
+  )
+  life.behindMillis = Math.min(earlyMillis, believedMillis)
   life.armedAt = undefined
 }
 
