@@ -5,6 +5,8 @@
  * - N1 A connection that breaks off, or falls silent for longer than heartbeats may be apart, is a
  *   lost call (`Unavailable`, retryable), never a hang.
  * - N2 The token is asked for at each call, so that one that was renewed is used at once.
+ * - N3 Whoever gives the token may fail, hang or give nonsense: the call ends, nothing was sent, and the error says that it
+ *   was the token, and nothing of it.
  */
 import {
   failure,
@@ -58,6 +60,37 @@ const exitOfStatus = (status: number): WireExit => {
 
 const lost = (): Error =>
   Object.assign(new Error("Network connection lost."), { retryable: true as const }) // N1
+
+/** What a header can carry behind `Bearer`. */
+const sendable = /^[\x21-\x7e]+$/
+
+/** Rejects with the signal's reason when it is aborted first. */
+const untilAborted = <A>(value: A | Promise<A>, signal: AbortSignal): Promise<A> =>
+  new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason)
+    signal.addEventListener("abort", leave, { once: true })
+    if (signal.aborted) leave()
+    Promise.resolve(value)
+      .finally(() => signal.removeEventListener("abort", leave))
+      .then(resolve, reject)
+  })
+
+/** The token of the moment, or why there is none. */
+const tokenOf = async (
+  source: HttpTargetOptions["token"],
+  signal: AbortSignal,
+): Promise<string | WireExit> => {
+  try {
+    const given = typeof source === "string" ? source : source()
+    const token = (await untilAborted(given, signal)).trim()
+    return sendable.test(token) ? token : unauthenticated("The token is none that can be sent") // N3
+  } catch {
+    const reason = signal.aborted
+      ? "The function that gives the token did not answer in time"
+      : "The function that gives the token failed"
+    return unavailable({ retryable: true, overloaded: false, reason }) // N3
+  }
+}
 
 const rpcUrl = (url: string): string =>
   new URL(url).pathname === "/" ? new URL("/rpc", url).href : url
@@ -162,7 +195,6 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
   const silenceMillis = options.silenceMillis ?? 45_000
   const url = rpcUrl(options.url)
   const open = new Map<string | number, AbortController>()
-  const tokenOf = () => (typeof options.token === "string" ? options.token : options.token()) // N2
 
   const exchange = async (
     request: WireRequest,
@@ -177,11 +209,13 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
     }
     heard()
     try {
+      const token = await tokenOf(options.token, controller.signal) // N2
+      if (typeof token !== "string") return token
       const response = await send(url, {
         method: "POST",
         headers: {
           "content-type": "application/x-ndjson",
-          authorization: `Bearer ${await tokenOf()}`,
+          authorization: `Bearer ${token}`,
         },
         body: `${JSON.stringify({ ...request, headers: [] })}\n`,
         signal: controller.signal,

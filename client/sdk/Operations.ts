@@ -51,8 +51,8 @@ export type Operation = (
 /** Of a call that got lost. */
 export const unaryRepetition: Repetition = { times: 4, curve: { baseMillis: 50, maxMillis: 2_000 } }
 
-/** Of a stream, between two new records. */
-const recordsRepetition: Repetition = { times: 10, curve: { baseMillis: 100, maxMillis: 5_000 } }
+/** Of a stream, between two new records: as long as waits go on. */
+const recordsRepetition: Repetition = { times: 20, curve: { baseMillis: 100, maxMillis: 5_000 } }
 
 export interface OperationsOptions {
   readonly target: WireTarget

@@ -2,7 +2,8 @@
  * Streams as callers see them: async iterators that outlive their connections.
  *
  * - S1 Every record reaches the reader once and in order, whatever is lost between two connections.
- * - S2 Failures in a row without progress between them are bounded; then the last one is thrown.
+ * - S2 Failures in a row without progress between them are bounded; then the last one is thrown. A connection that
+ *   stood for a while is progress, too: a thread may have nothing to say.
  * - S3 `return` ends the stream at once, also while a `next` waits.
  */
 import { type Calling } from "./Call.ts"
@@ -87,6 +88,9 @@ const pass = (reading: Reading, value: unknown): boolean => {
   return true
 }
 
+/** A connection that has shown something and stood so long was none that fails at once. */
+const steadyMillis = 5_000
+
 /** Whether another connection may do better. A token that ended with its stream may have been renewed. */
 const mayGoOn = (reading: Reading, error: unknown): boolean =>
   canRepeat(error) ||
@@ -104,11 +108,14 @@ async function* resuming(
     reading.goesOn = false
     reading.delivered = false
     const from = reading.after === undefined ? payload : { ...payload, after: reading.after }
+    const openedAt = performance.now()
     try {
       for await (const frame of connection({ ...first, payload: from })) {
         if (pass(reading, frame)) yield read(frame)
       }
     } catch (error) {
+      const stood = reading.delivered && performance.now() - openedAt >= steadyMillis
+      if (stood) reading.failures = 0 // S2
       if (!mayGoOn(reading, error) || reading.failures >= repetition.times) throw error // S2
       reading.failures++
       reading.goesOn = true

@@ -1,12 +1,14 @@
 /**
  * Many submissions in one call, repeated as a submit is.
  *
- * - M1 Each has its key before the first try, so that no repetition accepts it twice.
+ * - M1 Each has its key before the first try, and what is sent again is what was sent: no repetition accepts it
+ *   twice, or as something else because the caller has changed the object meanwhile.
  * - M2 What is repeated is what nobody could answer, and nothing else; a bounded number of times.
  * - M3 Once a call was answered, its outcomes are what the caller gets, whatever becomes of the repetitions.
  */
 import type { Operations } from "../generated/operations.ts"
-import type { SubmitOutcome } from "../generated/types.ts"
+import type { SubmitManyPayload, SubmitOutcome } from "../generated/types.ts"
+import { payloadOf } from "./Payload.ts"
 import { pause, type Repetition } from "./Repeat.ts"
 
 type SubmitMany = Operations["submitMany"]
@@ -17,19 +19,24 @@ const isOpen = (outcome: SubmitOutcome | undefined): boolean =>
   outcome.error.retryable &&
   !outcome.error.overloaded
 
+/** All of it as it is at the call, with keys; what JSON cannot say is left for the operation to refuse. */
+const fixed = (payload: SubmitManyPayload): SubmitManyPayload => {
+  try {
+    return payloadOf(payload, [["submissions", "[]", "idempotencyKey"]]) as SubmitManyPayload // M1
+  } catch {
+    return payload
+  }
+}
+
 /** The operation with repetitions of single submissions. */
 export const submittingMany =
   (once: SubmitMany, { curve, times }: Repetition): SubmitMany =>
-  async (payload, options) => {
-    if (!Array.isArray(payload.submissions)) return once(payload, options)
-    const submissions = payload.submissions.map((submission) => ({
-      ...submission,
-      idempotencyKey: submission.idempotencyKey ?? crypto.randomUUID(), // M1
-    }))
-    const reply = await once({ ...payload, submissions }, options)
+  async (given, options) => {
+    const payload = fixed(given)
+    const reply = await once(payload, options)
     const outcomes = [...reply.outcomes]
     for (let nth = 1; nth <= times; nth++) {
-      const open = submissions.flatMap((submission, index) =>
+      const open = payload.submissions.flatMap((submission, index) =>
         isOpen(outcomes[index]) ? [{ submission, index }] : [],
       )
       if (open.length === 0) break

@@ -3,11 +3,12 @@
  *
  * - R1 Every record reaches the reader once and in order, whatever is lost between two connections.
  * - R2 Only what can be repeated is: a failure marked `retryable` and not `overloaded`. Failures in a
- *   row without progress between them are bounded; then the last one is the stream's failure.
+ *   row without progress between them are bounded; then the last one is the stream's failure. A connection that stood
+ *   for a while is progress, too: a thread may have nothing to say.
  * - R3 A connection that ends with the token of its reader has said so behind a cursor: with a renewed token the stream
  *   goes on from there, and with the same one the next connection fails.
  */
-import { Effect, Random, Stream } from "effect"
+import { Clock, Effect, Random, Stream } from "effect"
 import { type Curve, jitteredMillis } from "../Backoff.ts"
 import { Unauthenticated, Unavailable } from "../Errors.ts"
 
@@ -27,11 +28,14 @@ export interface ReconnectOptions<Frame, E, R> {
   readonly after?: number | undefined
   /** `reopen` (default) goes on after a cursor and hides it; `end` shows it, and ends there. */
   readonly onCursor?: "reopen" | "end"
-  /** Failures in a row without a new record or cursor before the stream fails. Default 10. */
+  /** Failures in a row without progress before the stream fails. Default 20, as of waits. */
   readonly failuresMax?: number
   /** Waits between them. Default 100 ms doubling to 5 s, jittered. */
   readonly curve?: Curve
 }
+
+/** A connection that has shown something and stood so long was none that fails at once. */
+const steadyMillis = 5_000
 
 const defaultCurve: Curve = { baseMillis: 100, maxMillis: 5_000 }
 
@@ -39,6 +43,9 @@ const defaultCurve: Curve = { baseMillis: 100, maxMillis: 5_000 }
 interface Reading {
   after: number | undefined
   failures: number
+  /** When the present connection was opened, and whether it has shown anything. */
+  openedAt: number
+  shown: boolean
   /** Whether another connection follows the present one. */
   next: "open" | "end"
 }
@@ -67,27 +74,42 @@ export const reconnecting = <Frame, E, R>(
   options: ReconnectOptions<Frame, E, R>,
 ): Stream.Stream<Frame, E, R> => {
   const curve = options.curve ?? defaultCurve
-  const failuresMax = options.failuresMax ?? 10
+  const failuresMax = options.failuresMax ?? 20
   const showCursor = options.onCursor === "end"
 
-  const lost = (reading: Reading, error: E): Effect.Effect<void, E> => {
-    if (reading.next === "open" && error instanceof Unauthenticated) return Effect.void // R3
-    if (!canRepeat(error) || reading.failures >= failuresMax) return Effect.fail(error) // R2
+  const lost = Effect.fnUntraced(function* (reading: Reading, error: E) {
+    if (reading.next === "open" && error instanceof Unauthenticated) return // R3
+    const stoodMillis = (yield* Clock.currentTimeMillis) - reading.openedAt
+    if (reading.shown && stoodMillis >= steadyMillis) reading.failures = 0 // R2
+    if (!canRepeat(error) || reading.failures >= failuresMax) return yield* Effect.fail(error) // R2
     reading.failures++
     reading.next = "open"
-    return Effect.flatMap(Random.next, (random) =>
-      Effect.sleep(jitteredMillis(curve, reading.failures, random)),
-    )
-  }
+    yield* Effect.sleep(jitteredMillis(curve, reading.failures, yield* Random.next))
+  })
+
+  const open = Effect.fnUntraced(function* (reading: Reading) {
+    reading.openedAt = yield* Clock.currentTimeMillis
+    reading.shown = false
+    return options.open(reading.after)
+  })
 
   const connection = (reading: Reading): Stream.Stream<Frame, E, R> =>
-    Stream.suspend(() => options.open(reading.after)).pipe(
-      Stream.filter((frame) => pass(reading, options.positionOf(frame), showCursor)),
+    Stream.unwrap(open(reading)).pipe(
+      Stream.filter((frame) => {
+        reading.shown = true
+        return pass(reading, options.positionOf(frame), showCursor)
+      }),
       Stream.catch((error) => Stream.drain(Stream.fromEffect(lost(reading, error)))),
     )
 
   return Stream.suspend(() => {
-    const reading: Reading = { after: options.after, failures: 0, next: "open" }
+    const reading: Reading = {
+      after: options.after,
+      failures: 0,
+      openedAt: 0,
+      shown: false,
+      next: "open",
+    }
     return Stream.unfold(undefined, () =>
       Effect.sync(() => {
         if (reading.next === "end") return undefined

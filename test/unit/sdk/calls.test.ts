@@ -107,6 +107,42 @@ describe("a call", () => {
     expect(itemsOf(2)).toEqual([itemsOf(0)[3]])
   })
 
+  it("sends again of a batch what it sent, whatever the caller has made of the objects since", async () => {
+    const { ownerId, idempotencyKey: _key, ...item } = submission
+    const input = { order: "12" }
+    const inputs: Array<unknown> = []
+    const fake = fakeBinding(
+      (request) => {
+        inputs.push(structuredClone(request.payload))
+        input.order = "another"
+        return ok({ outcomes: [{ _tag: "Refused", error: gone }] })
+      },
+      (request) => {
+        inputs.push(structuredClone(request.payload))
+        return ok({ outcomes: [{ _tag: "Accepted", receipt }] })
+      },
+    )
+    await createHeddle(fake).submitMany({ ownerId, submissions: [{ ...item, input }] })
+    expect(inputs).toHaveLength(2)
+    expect(inputs[1]).toEqual(inputs[0])
+  })
+
+  it("refuses a batch that is none as it refuses any other payload", async () => {
+    const invalid = { _tag: "InvalidInput", path: "", reason: "Expected object" }
+    const fake = fakeBinding(() => failed(invalid))
+    const { submitMany } = createHeddle(fake)
+    const hostile = {
+      get threadId() {
+        throw new Error("looked")
+      },
+    }
+    const { ownerId } = submission
+    for (const payload of [null, "x", { ownerId }, { ownerId, submissions: [null, hostile] }]) {
+      expect(await rejection(submitMany(payload as never))).toMatchObject({ tag: "InvalidInput" })
+    }
+    expect(fake.requests).toHaveLength(3)
+  })
+
   it("drops what is undefined, and refuses what JSON cannot say before anything is sent", async () => {
     const fake = fakeBinding(() => ok(receipt))
     const heddle = createHeddle(fake)

@@ -86,6 +86,42 @@ describe("the SDK over HTTPS", () => {
     ])
   })
 
+  it("sends nothing where there is no token, says so, and shows none of it", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const fake = fakeFetch((sent) => answering(sent, receipt))
+    const fails = (): never => {
+      throw new Error("secret-1")
+    }
+    const hangs = () => new Promise<string>(() => undefined)
+    for (const [token, error] of [
+      ["two\nlines-of-secret-1", { tag: "Unauthenticated", reason: expect.any(String) as string }],
+      [async () => "", { tag: "Unauthenticated" }],
+      [fails, { tag: "Unavailable", reason: "The function that gives the token failed" }],
+      [async () => fails(), { tag: "Unavailable", retryable: true }],
+      [hangs, { tag: "Unavailable", reason: expect.stringContaining("in time") as string }],
+    ] as const) {
+      const heddle = createHeddle({ url, token, fetch: fake.fetch, silenceMillis: 1_000 })
+      const failing = rejection(heddle.status(submitted))
+      await vi.advanceTimersByTimeAsync(30_000)
+      const refused = await failing
+      expect(refused).toMatchObject(error)
+      expect(String(refused)).not.toContain("secret-1")
+    }
+    expect(fake.sent).toHaveLength(0)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it("leaves no timer behind when a call is given up before there is a token", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const token = () => new Promise<string>(() => undefined)
+    const leaving = new AbortController()
+    const failing = rejection(createHeddle({ url, token }).status(submitted, leaving))
+    leaving.abort("no more")
+    expect(await failing).toBe("no more")
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it("tells what an answer without an exit means, by its status", async () => {
     for (const [status, tries, error] of [
       [401, 1, { tag: "Unauthenticated", reason: "The deployment refused the token" }],

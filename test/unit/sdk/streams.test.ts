@@ -140,7 +140,21 @@ describe("observing a thread", () => {
     const failing = rejection(take(createHeddle(away).observe(place), 1))
     await vi.runAllTimersAsync()
     expect(await failing).toMatchObject({ tag: "Unavailable", reason: "A fence" })
-    expect(away.requests).toHaveLength(11)
+    expect(away.requests).toHaveLength(21)
+  })
+
+  it("is not given up where a thread has nothing to say and connections stand for a while", async () => {
+    vi.useFakeTimers()
+    const quiet: Answer = async (_request, push) => {
+      await push(opened)
+      await new Promise((resolve) => setTimeout(resolve, 5_000))
+      throw lost()
+    }
+    const losses = Array.from({ length: 15 }, () => losing)
+    const fake = fakeBinding(...losses, quiet, ...losses, showing(never, opened, recorded(1)))
+    const taking = take(createHeddle(fake).observe(place), 1)
+    await vi.advanceTimersByTimeAsync(10 * 60_000)
+    expect(await taking).toEqual([1])
   })
 
   it("is opened again when its token ended with it, and fails if that is refused", async () => {

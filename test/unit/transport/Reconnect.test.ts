@@ -116,6 +116,34 @@ describe("a stream that reconnects", () => {
     }),
   )
 
+  it.effect(
+    "counts a connection that stood for a while as progress, though it had nothing to say",
+    () =>
+      Effect.gen(function* () {
+        const losses = Array.from({ length: 3 }, () => failingAfter([]))
+        const quiet = Stream.concat(
+          Stream.fromIterable<Frame>([{ _tag: "Opened" }]),
+          Stream.fromEffect(Effect.delay(Effect.fail(lost), 5_000)),
+        )
+        const silent = Stream.fromEffect(Effect.delay(Effect.fail(lost), 5_000))
+        const { asked, open } = script(
+          ...losses,
+          quiet,
+          ...losses.slice(1),
+          silent,
+          failingAfter([]),
+        )
+        const stream = reconnecting({ open, positionOf, failuresMax: 3 })
+        const shown: Array<Frame> = []
+        const collecting = Stream.runForEach(stream, (frame) =>
+          Effect.sync(() => shown.push(frame)),
+        )
+        expect(yield* run(Effect.flip(collecting))).toBe(lost)
+        expect(shown).toEqual([{ _tag: "Opened" }])
+        expect(asked).toHaveLength(7)
+      }),
+  )
+
   it.effect("waits between connections, longer each time", () =>
     Effect.gen(function* () {
       const { asked, open } = script(
