@@ -202,6 +202,21 @@ describe("a resubmission", () => {
     })
     expect(await kinds(world)).toEqual(["InputApplied", "Settled"])
   })
+
+  it("that was refused stays so when its call is replayed, whatever has become of the work", async () => {
+    const { life, world } = await failedOne()
+    life.works = false
+    const open = await accepted(world.admit("flaky", 1))
+    const order = { generation: world.generation() }
+    expect(await refused(resubmit(world, open.submissionId, order))).toMatchObject({
+      _tag: "NotSettled",
+    })
+    await drain(world)
+    expect(await refused(resubmit(world, open.submissionId, order))).toMatchObject({
+      _tag: "Unavailable",
+    })
+    expect(await taken(resubmit(world, open.submissionId))).toMatchObject({ sequence: 3 })
+  })
 })
 
 describe("the open submissions of a thread", () => {
