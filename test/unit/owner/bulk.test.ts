@@ -164,6 +164,38 @@ describe("an abort of many", () => {
     expect(world.thread("a").aborts).toEqual([])
   })
 
+  it("tells of a thread that did not answer behind the end of a page with the next one, once", async () => {
+    const world = await makeWorld({ a: 1, b: 1, c: 1, d: 1 })
+    world.thread("c").visiting = "fail"
+    const first = await go(world.client.abortMany({ ...dry, limit: 2 }))
+    expect([told(first), silent(first)]).toEqual([["a1 settle", "b1 settle"], []])
+    const after = first.next ?? { threadId: ThreadId.make("none") }
+    const second = await go(world.client.abortMany({ ...dry, limit: 2, after }))
+    expect([told(second), silent(second)]).toEqual([["d1 settle"], ["c Unavailable"]])
+  })
+
+  it("leaves out what is being forgotten, also where a page goes on", async () => {
+    const world = await makeWorld({ a: 2, b: 1 })
+    world.thread("a").forgetting = "hang"
+    await go(
+      world.client.forgetThread({ ownerId, threadId: ThreadId.make("a"), ...words, abort: true }),
+    )
+    const after = { threadId: ThreadId.make("a"), sequence: 2 }
+    for (const query of [dry, { ...dry, after }])
+      expect(told(await go(world.client.abortMany(query)))).toEqual(["b1 settle"])
+    expect(world.thread("a").asked).toBe(0)
+  })
+
+  it("asks a thread that owed nothing, but must be visited", async () => {
+    const world = await makeWorld({ a: 1 })
+    await world.quiet()
+    await go(world.client.abortMany(dry))
+    expect(world.thread("a").asked).toBe(0)
+    await go(world.client.wake({ ownerId, threadId: ThreadId.make("a") }))
+    await go(world.client.abortMany(dry))
+    expect(world.thread("a").asked).toBe(1)
+  })
+
   it("sends a thread nothing more once that did not answer", async () => {
     let dropped = 0
     const drops = (message: WireMessage): boolean =>
@@ -282,6 +314,11 @@ describe("a filter", () => {
     )
     expect(await meant(world, { agent: "other" })).toEqual(["a2 retry"])
     expect(await meant(world, { agent: "nobody" })).toEqual([])
+    expect(await meant(world, { state: "ready" })).toEqual(["a1 retry", "a2 retry"])
+    expect(await meant(world, { state: "suspended" })).toEqual([])
+    // These threads accept everything at the time 0.
+    expect(await meant(world, { acceptedBefore: 1 })).toEqual(["a1 retry", "a2 retry"])
+    expect(await meant(world, { acceptedBefore: 0 })).toEqual([])
   })
 
   it("means the threads that are held by what it says", async () => {

@@ -8,6 +8,7 @@ import type { AgentId, Generation, ThreadId } from "../../../contracts/Identifie
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
 import type { Receipt, ThreadSubmission } from "../../../contracts/Submission.ts"
 import type { AdmitOutcome } from "../../../contracts/ThreadRpc.ts"
+import type { OpenQuery } from "../../../thread-actors/ListOpen.ts"
 
 export interface Held {
   readonly receipt: Receipt
@@ -111,30 +112,26 @@ export const admitAll = (
 /** What is open behind a sequence. */
 export const openOf = (
   queue: ReadonlyArray<Held>,
-  {
-    after,
-    agent,
-    falling = false,
-    limit,
-  }: {
-    readonly after?: number
-    readonly agent?: AgentId
-    readonly falling?: boolean
-    readonly limit: number
-  },
+  { acceptedBefore = Infinity, after, agent, falling = false, limit, state }: OpenQuery,
   runs: boolean,
 ) => {
+  const stateOf = (held: Held) =>
+    held === queue[0] && runs ? ("running" as const) : ("ready" as const)
   const isBehind = (sequence: number): boolean =>
     after === undefined || (falling ? sequence < after : sequence > after)
   const rising = queue.filter(
-    (held) => isBehind(held.receipt.sequence) && (agent === undefined || held.agent === agent),
+    (held) =>
+      isBehind(held.receipt.sequence) &&
+      held.receipt.acceptedAt < acceptedBefore &&
+      (state === undefined || stateOf(held) === state) &&
+      (agent === undefined || held.agent === agent),
   )
   const open = falling ? rising.toReversed() : rising
   const submissions = open.slice(0, limit).map((held) => ({
     submissionId: held.receipt.submissionId,
     sequence: held.receipt.sequence,
     agent: held.agent,
-    state: held === queue[0] && runs ? ("running" as const) : ("ready" as const),
+    state: stateOf(held),
     acceptedAt: held.receipt.acceptedAt,
   }))
   return { submissions, more: open.length > limit }
