@@ -49,8 +49,9 @@ const readBytes = async (
 }
 
 /** Messages of the protocol that need no answer here: one exchange is one batch of requests. */
-const isIgnored = (line: unknown): boolean =>
-  isRecord(line) && ["Eof", "Ping", "Ack", "Interrupt"].includes(String(line["_tag"]))
+const ignored: ReadonlySet<unknown> = new Set(["Eof", "Ping", "Ack", "Interrupt"])
+
+const isIgnored = (line: unknown): boolean => isRecord(line) && ignored.has(line["_tag"])
 
 /** Reads the requests out of the text of a body. Pure. */
 export const parseRequests = (text: string): RequestBody => {

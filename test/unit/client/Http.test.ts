@@ -249,6 +249,9 @@ describe("POST /rpc", () => {
   > = [
     ["that is no JSON", 400, "{"],
     ["of a JSON value that is no request", 400, "[]"],
+    ["of words that are no text", 400, `{"_tag":{"toString":1,"valueOf":1}}`],
+    ["of a word nested without end", 400, `{"_tag":${nested(100_000)}}`],
+    ["of a word in a list", 400, `{"_tag":["Eof"]}\n${line("wake", place)}`],
     ["with a request without an id", 400, `{"_tag":"Request","tag":"submit"}`],
     ["with an id that is no number of JSON", 400, line("wake", place, 7).replace("7", "1e400")],
     ["with an endless id", 400, line("wake", place, "x".repeat(3_000_000))],
