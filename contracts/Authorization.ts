@@ -8,6 +8,7 @@
  * - Z3 An edge refuses what the grants do not name before it calls an object.
  * - Z4 The application's policy is asked once per public call, before its handler reads or writes; of a call that
  *   names several threads once about each, and one denial denies the call.
+ * - Z5 A policy that fails is logged by its name and where it came from, never in its words: they may be a secret's.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Headers } from "effect/http"
@@ -17,6 +18,7 @@ import { OperationDenied, Unauthenticated, Unavailable } from "./Errors.ts"
 import { OwnerId, Principal, type SubmissionId, ThreadId } from "./Identifiers.ts"
 import { CurrentLimits } from "./Limits.ts"
 import { namedThreads } from "./NamedThreads.ts"
+import { describeThrown } from "./Thrown.ts"
 
 /** The caller of an object, as its headers say and the middleware has checked. */
 export type Caller =
@@ -192,7 +194,7 @@ const authorized = (operation: Operation): Effect.Effect<void, OperationDenied |
     if (failure?.error instanceof OperationDenied) {
       return yield* new OperationDenied({ operation: operation.operation })
     }
-    yield* Effect.logError("the policy failed", exit.cause)
+    yield* Effect.logError(`the policy failed: ${describeThrown(exit.cause)}`) // Z5
     return yield* noPolicy
   })
 

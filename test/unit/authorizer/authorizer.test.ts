@@ -1,6 +1,6 @@
 /** The application's own policy: asked once per public call, by the object, before it reads. */
 import { Effect, Schema } from "effect"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import type { Authorizer, Operation } from "../../../contracts/Authorization.ts"
 import { OperationDenied } from "../../../contracts/Errors.ts"
 import { ThreadId } from "../../../contracts/Identifiers.ts"
@@ -76,6 +76,7 @@ describe("a policy", () => {
 
   it.each([
     ["fails", () => Effect.fail("the directory is away")],
+    ["fails in lines", () => Effect.fail({ _tag: "Away\nsecret", message: "\nsecret" })],
     ["dies", () => Effect.die(new Error("secret"))],
     [
       "throws",
@@ -84,10 +85,15 @@ describe("a policy", () => {
       },
     ],
     ["hangs", () => Effect.never],
-  ])("that %s is Unavailable, not a denial", async (_how, answer) => {
+  ])("that %s is Unavailable, not a denial, and its words are not logged", async (_how, answer) => {
     const { authorizer } = asking(answer)
     const world = makeOwnerWorld({ authorizer, limits: { authorizeMillis: 10 } })
+    const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
     const error = await go(Effect.flip(world.submit("a")))
+    const logged = log.mock.calls.flat().join(" ")
+    log.mockRestore()
+    expect(logged).toContain("the policy failed")
+    expect(logged).not.toMatch(/secret|the directory|\n/)
     expect(error).toMatchObject({ _tag: "Unavailable", retryable: true, overloaded: false })
     expect(JSON.stringify(error)).not.toContain("secret")
   })
