@@ -5,12 +5,19 @@
  * - V1 The work is bounded whatever the value: it goes level by level, and through each object once
  *   per level, also when a value shares its parts or contains itself.
  * - V2 Values are counted as JSON would write them: what stands in two places counts twice.
+ * - V3 The lists and objects that it remembers are bounded: with the payload they fit into an isolate of the platform.
  */
 import { InvalidInput } from "../contracts/Errors.ts"
 import type { Limits } from "../contracts/Limits.ts"
 
 /** A body of 4 MiB cannot hold more: each takes a character and a comma. */
 const valuesMax = 2 * 1024 * 1024
+
+/**
+ * Each takes many times the three bytes that it may have in a body: more of them could end the isolate, and with it the
+ * calls of others.
+ */
+const containersMax = 512 * 1024
 
 /**
  * A payload is at most three containers around what has the limit for itself: an input (one of several in
@@ -22,6 +29,7 @@ const fault = (reason: string): InvalidInput => new InvalidInput({ path: "", rea
 
 const notPlain = fault("not a plain JSON value")
 const tooMany = fault(`more than ${valuesMax} values`)
+const tooManyContainers = fault(`more than ${containersMax} lists and objects`)
 
 const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -39,10 +47,12 @@ const note = (level: Level, value: unknown, times: number): void => {
 
 const walk = (payload: unknown, nestingMax: number): InvalidInput | undefined => {
   let values = 1
+  let containers = 0
   let level: Level = new Map()
   note(level, payload, 1)
   for (let nesting = 0; level.size > 0; nesting++) {
     if (nesting === nestingMax) return fault(`nested deeper than ${nestingMax - envelopeNesting}`)
+    containers += level.size
     const next: Level = new Map()
     for (const [container, times] of level) {
       if (!isPlain(container)) return notPlain
@@ -52,7 +62,10 @@ const walk = (payload: unknown, nestingMax: number): InvalidInput | undefined =>
       const inner: ReadonlyArray<unknown> = Object.values(container)
       values += Array.isArray(container) ? 0 : times * inner.length // V2
       if (values > valuesMax) return tooMany
-      for (const value of inner) note(next, value, times)
+      for (const value of inner) {
+        note(next, value, times)
+        if (containers + next.size > containersMax) return tooManyContainers // V3
+      }
     }
     level = next
   }

@@ -35,6 +35,15 @@ describe("the shape of a payload", () => {
     expect(faultOf({ input })).toBeUndefined()
   })
 
+  it("has no more lists and objects than an isolate of the platform can hold", () => {
+    const input = (containers: number) =>
+      JSON.parse(`[${"{},".repeat(containers)}1]`) as ReadonlyArray<unknown>
+    expect(faultOf({ input: input(400_000) })).toBeUndefined()
+    const tooMany = "more than 524288 lists and objects"
+    expect(faultOf({ input: input(600_000) })).toBe(tooMany)
+    expect(faultOf({ a: input(300_000), b: [input(300_000)] })).toBe(tooMany)
+  })
+
   it("is found out in a value that contains itself", () => {
     const knot: Array<unknown> = []
     knot.push({ knot })
