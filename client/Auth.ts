@@ -154,8 +154,18 @@ const isKeysUrl = (text: string): boolean => {
   return protocol === "https:" || (protocol === "http:" && isLocal(hostname))
 }
 
+/** Of secrets both may be absent; one that says nothing would be no check at all. */
+const checkSecrets = ({ audience, issuer }: TrustedSecrets): void => {
+  for (const name of [audience, issuer]) {
+    if (name === undefined || (typeof name === "string" && name !== "")) continue
+    throw new TypeError("The issuer or audience of secrets is empty: name it, or leave it out")
+  }
+}
+
 /** Throws with what is wrong, where a deployment's trust could not work or would be anybody's. */
 export const checkTrusted = (all: ReadonlyArray<Trusted>): ReadonlyArray<Trusted> => {
+  const issuers = new Set<string>()
+  for (const trusted of all) if (!isProvider(trusted)) checkSecrets(trusted)
   for (const provider of all.filter(isProvider)) {
     const { audience, issuer, jwksUrl } = provider
     if (!isKeysUrl(jwksUrl)) throw new TypeError(`jwksUrl "${jwksUrl}" is no address of https`)
@@ -164,6 +174,8 @@ export const checkTrusted = (all: ReadonlyArray<Trusted>): ReadonlyArray<Trusted
     if (typeof audience !== "string" || audience === "") {
       throw new TypeError("A provider needs an audience: it signs tokens for others, too") // T4
     }
+    if (issuers.has(issuer)) throw new TypeError(`The issuer "${issuer}" is named twice`)
+    issuers.add(issuer)
   }
   return all
 }

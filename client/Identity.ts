@@ -31,9 +31,10 @@ export type Identity = Verified | Unverified | Nameless
 /** An identity that cannot be served. `reason` is told to the caller: never a secret, never a claim. */
 export const unverified = (reason: string): Unverified => ({ _tag: "Unverified", reason })
 
-const decodeGrants = Schema.decodeUnknownOption(Grants)
+/** A name that is none of the four is refused: a misspelt `threads` would else grant all of them. */
+const decodeGrants = Schema.decodeUnknownOption(Grants, { onExcessProperty: "error" })
 
-/** The grants in a value from outside; none when anything is missing or malformed. */
+/** The grants in a value from outside; none when anything is missing, malformed or unknown. */
 export const grantsOf = (value: unknown): Option.Option<Grants> => decodeGrants(value)
 
 /** The identity of a service binding: its `props`, and nothing else. */

@@ -107,6 +107,11 @@ describe("the edge", () => {
       ["without a verified token", unverified("No bearer token"), "Unauthenticated"],
       ["of a binding without props", identityOfProps({}), "OperationDenied"],
       [
+        "of a binding with a misspelt grant",
+        identityOfProps({ ...grants(), thread: ["order-7"] }),
+        "OperationDenied",
+      ],
+      [
         "of another owner's grants",
         identityOfProps(grants({ owners: ["bank"] })),
         "OperationDenied",

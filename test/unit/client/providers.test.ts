@@ -290,6 +290,14 @@ describe("a token of an identity provider", () => {
       ]) {
         expect(yield* read(others)).toMatchObject({ _tag: "Unverified" })
       }
+      // A misspelt name would else leave all threads of the owners open.
+      const misspelt = {
+        ...provider,
+        grants: () => ({ principal: "ada", owners: ["acme"], thread: ["ada:*"] }),
+      }
+      expect((yield* identify(signedBy(ec), [misspelt])).identity).toMatchObject({
+        _tag: "Unverified",
+      })
       const throwing = { ...provider, grants: () => JSON.parse("{") as unknown }
       expect((yield* identify(signedBy(ec), [throwing])).identity).toMatchObject({
         _tag: "Unverified",
@@ -325,5 +333,13 @@ describe("a deployment's trust", () => {
     ]) {
       expect(() => checkTrusted([{ ...provider, ...change }])).toThrow(TypeError)
     }
+    for (const change of [{ issuer: "" }, { audience: "" }, { audience: [] as never }]) {
+      expect(() => checkTrusted([{ secrets: [secret], ...change }])).toThrow(TypeError)
+    }
+  })
+
+  it("has each issuer once: of two only one would be looked at", () => {
+    expect(checkTrusted([provider, elsewhere])).toHaveLength(2)
+    expect(() => checkTrusted([provider, { ...provider, audience: "machines" }])).toThrow(TypeError)
   })
 })
