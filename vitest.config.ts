@@ -1,10 +1,13 @@
 /**
- * Four test projects: `unit` runs in Node, `workerd` inside the real runtime with real Durable
- * Objects, `process` in Node against real workerd processes that are killed and started again,
- * `simulation` in Node: the deterministic simulation, which takes every core while it runs. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
+ * Five test projects: `unit` runs in Node, `workerd` inside the real runtime with real Durable
+ * Objects, `process` in Node against real workerd processes and other programs, `load` likewise, with
+ * nothing beside it, and `simulation` in Node: the deterministic simulation, which takes every core while it
+ * runs. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
  */
 import { cloudflareTest } from "@cloudflare/vitest-plugin"
 import { defineConfig } from "vitest/config"
+
+const underLoad = ["test/process/load.test.ts", "test/process/restart.test.ts"]
 
 process.env["WRANGLER_SEND_METRICS"] ??= "false"
 
@@ -12,6 +15,8 @@ export default defineConfig({
   test: {
     // Objects that die tell so at length; only a test that fails needs to show it.
     silent: "passed-only",
+    // By default one core would be left idle: half of the machine that this runs on.
+    maxWorkers: "100%",
     projects: [
       {
         test: {
@@ -36,10 +41,21 @@ export default defineConfig({
       {
         test: {
           name: "process",
-          // Load is measured in them: they run when the others have ended, one after the other.
           sequence: { groupOrder: 1 },
-          fileParallelism: false,
           include: ["test/process/**/*.test.ts"],
+          exclude: underLoad,
+          environment: "node",
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "load",
+          // Load is measured in them: they run when the others have ended, one after the other.
+          sequence: { groupOrder: 2 },
+          fileParallelism: false,
+          include: underLoad,
           environment: "node",
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -48,7 +64,7 @@ export default defineConfig({
       {
         test: {
           name: "simulation",
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
           fileParallelism: false,
           include: ["test/simulation/**/*.test.ts"],
           environment: "node",
