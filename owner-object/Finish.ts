@@ -40,6 +40,7 @@ export const freed = (block: Block, marks: Marks): Marks =>
 
 const finishOne = (block: Block, ended: Ended): void => {
   const { life } = block
+  life.bringing -= ended.brings
   const overlap = life.overlaps.get(ended.threadId)
   if (overlap === undefined) return
   const { before, lane } = laneOrNew(block, ended.threadId)

@@ -48,6 +48,8 @@ export interface Overlap {
 /** A mutation that has ended and waits for its finish. */
 export interface Ended {
   readonly threadId: ThreadId
+  /** How many submissions it may have brought: its report, once it is taken, counts them. */
+  readonly brings: number
   /** The thread's reply; undefined when none arrived. */
   readonly answer: { readonly report: LaneReport; readonly refused: boolean } | undefined
   /** Set when the thread said that it was forgotten. */
@@ -101,6 +103,8 @@ export interface Life {
   readonly overlaps: Map<ThreadId, Overlap>
   ended: Array<Ended>
   finishScheduled: boolean
+  /** Submissions that mutations which are not finished may bring. */
+  bringing: number
   /** Mutations under way, and the bytes of their payloads. */
   mutations: number
   heldBytes: number
@@ -147,6 +151,7 @@ export const beginLife = (
     overlaps: new Map(),
     ended: [],
     finishScheduled: false,
+    bringing: 0,
     mutations: 0,
     heldBytes: 0,
     bindingsBehind: { ticket: 0, threadId: "" },

@@ -10,6 +10,8 @@
  * - M3 Finish never delays the reply: it runs in one macrotask for all that wait, or in the next block.
  * - M4 A mutation that a newer fence refused is sent once more under a new generation.
  * - M5 A condemned lane takes no new mutation, and nothing of one is written.
+ * - M6 What a mutation may bring is counted from its enrolment to its finish, so that those under way together do not
+ *   all take the same room.
  */
 import { Effect } from "effect"
 import { StorageFull, type StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
@@ -33,6 +35,8 @@ export interface ThreadAnswer<A, E> {
 
 interface Enrolling {
   readonly threadId: ThreadId
+  /** How many submissions it may bring; none unless it says so. */
+  readonly brings?: number
   /** What the block that enrols makes of the lane first. */
   readonly enrolling?: (block: Block, lane: Lane) => Lane
 }
@@ -68,13 +72,15 @@ export const condemned = new Unavailable({
  * Enrols one mutation: the lane is covered from here until a finish or a fenced visit. None of a lane
  * that is condemned.
  */
-export const enrol = (block: Block, { enrolling, threadId }: Enrolling): Generation | undefined => {
+export const enrol = (block: Block, options: Enrolling): Generation | undefined => {
+  const { brings = 0, enrolling, threadId } = options
   const { life, now, limits } = block
   const { before, lane: found } = laneOrNew(block, threadId)
   if (found.marks.condemned !== undefined) return undefined // M5
   const generation = nextGeneration(block)
   const lane = enrolling === undefined ? found : enrolling(block, found)
   const coverUntilAt = now + limits.coverMillis
+  life.bringing += brings // M6
   const overlap = life.overlaps.get(threadId)
   if (overlap === undefined) {
     life.overlaps.set(threadId, {
@@ -178,7 +184,7 @@ const calling = <A, E, EC>(
   { generation, onEnded }: { readonly generation: Generation; readonly onEnded: OnEnded },
 ) =>
   Effect.suspend(() => {
-    const { threadId } = options
+    const { brings = 0, threadId } = options
     return owner.failpoints.reach("body:before").pipe(
       Effect.andThen(
         Effect.catchTag(
@@ -192,6 +198,7 @@ const calling = <A, E, EC>(
         Effect.sync(() =>
           onEnded({
             threadId,
+            brings,
             answer:
               exit._tag === "Success"
                 ? { report: exit.value.report, refused: isRefused(exit.value, options) }

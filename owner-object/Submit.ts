@@ -33,14 +33,16 @@ export const measure = (payload: Pick<SubmitPayload, "input" | "title">, limits:
       ),
   )
 
+/** How many more submissions an owner has room for; what is under way may need some of it, and counts. */
+export const roomOf = ({ bringing, maintenance }: Life, { nonterminalPerOwner }: Limits): number =>
+  nonterminalPerOwner - maintenance.nonterminal - bringing
+
 /**
- * What an owner that is full says. A key that was accepted before still gets its receipt: a client
- * that lost its answer must not be stranded.
+ * What an owner says to a submission that is enrolled, if it has not room for it. A key that was accepted before
+ * still gets its receipt: a client that lost its answer must not be stranded.
  */
-export const fullness = (life: Life, limits: Limits) =>
-  life.maintenance.nonterminal < limits.nonterminalPerOwner
-    ? {}
-    : { replayOnly: refusalOf(life, limits) }
+const fullness = (life: Life, limits: Limits) =>
+  roomOf(life, limits) >= 0 ? {} : { replayOnly: refusalOf(life, limits) }
 
 /** What a key that was not accepted before is told. */
 export const refusalOf = (life: Life, limits: Limits) => ({
@@ -54,6 +56,7 @@ export const submit = ({ life, owner, principal }: Caller, payload: SubmitPayloa
     const bytes = yield* Effect.fromResult(measure(payload, owner.limits))
     return yield* withMutation(owner, life, {
       threadId: payload.threadId,
+      brings: 1,
       bytes,
       call: (generation, now) =>
         owner.threads.admit({
@@ -73,6 +76,7 @@ export const resubmit = ({ life, owner, principal }: Caller, payload: Payload<"r
     const bytes = yield* Effect.fromResult(measure({ input }, owner.limits))
     return yield* withMutation(owner, life, {
       threadId: payload.threadId,
+      brings: 1,
       bytes: bytes + bytesOf(payload),
       call: (generation, now) =>
         owner.threads.resubmit({

@@ -17,7 +17,7 @@ import type { AdmitOutcome } from "../contracts/ThreadRpc.ts"
 import type { Caller } from "./Command.ts"
 import type { Life } from "./Life.ts"
 import { withMutations } from "./Mutations.ts"
-import { measure, refusalOf } from "./Submit.ts"
+import { measure, refusalOf, roomOf } from "./Submit.ts"
 
 export type SubmitManyPayload = Rpc.Payload<
   Extract<RpcGroup.Rpcs<typeof OwnerRpc>, { readonly _tag: "submitMany" }>
@@ -85,6 +85,7 @@ const isRefused = ({ _tag }: AdmitOutcome): boolean => _tag === "Refused"
 
 const mutationOf = ({ life, owner, principal }: Caller, group: Group) => ({
   threadId: group.threadId,
+  brings: group.room,
   bytes: group.bytes,
   refused: (outcomes: ReadonlyArray<AdmitOutcome>) => outcomes.every(isRefused),
   call: (generation: Parameters<typeof owner.threads.admitMany>[0]["generation"], now: number) =>
@@ -112,8 +113,7 @@ export const submitMany = (caller: Caller, payload: SubmitManyPayload) =>
     const bytes = bytesOf(measured)
     if (bytes > limits.submissionBytesPerCall)
       return yield* over("submissionBytesPerCall", bytes, limits)
-    const room = Math.max(0, limits.nonterminalPerOwner - life.maintenance.nonterminal)
-    const groups = groupsOf(measured, room)
+    const groups = groupsOf(measured, Math.max(0, roomOf(life, limits)))
     const ends = yield* withMutations(
       owner,
       life,

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Scope } from "effect"
 import { callerMiddlewareLayer } from "../../../contracts/Authorization.ts"
 import type { AbortReply } from "../../../contracts/Abort.ts"
 import {
+  AdmissionLimitExceeded,
   AgentNotRegistered,
   SubmissionNotFound,
   ThreadForgotten,
@@ -254,6 +255,9 @@ export class FakeThread {
       admit: (payload) =>
         alive(
           Effect.sync(() => {
+            const { idempotencyKey, replayOnly } = payload
+            if (replayOnly !== undefined && !this.#keys.has(idempotencyKey))
+              return failure(new AdmissionLimitExceeded(replayOnly))
             const receipt = this.#admit(payload)
             return "_tag" in receipt ? failure(receipt) : success(receipt)
           }),

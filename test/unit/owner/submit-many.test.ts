@@ -336,6 +336,30 @@ describe("a call of many submissions", () => {
     })
   })
 
+  it("counts what other calls may still put into an owner that is nearly full", async () => {
+    let open: () => void = () => undefined
+    const opened = new Promise<Fate>((resolve) => (open = () => resolve("deliver")))
+    const world = makeOwnerWorld({
+      limits: { nonterminalPerOwner: 4, mutationMillis: 60_000 },
+      hooks: { request: (message) => (isTo(message, "a") ? opened : "deliver") },
+    })
+    const first = Effect.runFork(submitMany(world, [item("a 1"), item("a 2"), item("a 3", "\0")]))
+    await world.until("its lane is enrolled", () => world.lane("a") !== undefined)
+    expect(told(await sent(world, "b 1"))).toEqual(["b1"])
+    expect(told(await sent(world, "b 2", "b 3", "c 1"))).toEqual([
+      "b2",
+      "AdmissionLimitExceeded",
+      "AdmissionLimitExceeded",
+    ])
+    const full = { _tag: "AdmissionLimitExceeded", limit: "nonterminalPerOwner", maximum: 4 }
+    expect(await go(Effect.flip(world.submit("d")))).toMatchObject(full)
+    open()
+    expect(told((await go(Fiber.join(first))).outcomes)).toEqual(["a1", "a2", "InvalidInput"])
+    await world.quiet()
+    // Who was refused, or has settled, takes no room.
+    expect(told(await sent(world, "e 1", "e 2", "e 3", "f 1"))).toEqual(["e1", "e2", "e3", "f1"])
+  })
+
   it("gives out the room of an owner in the order of the threads, never twice", () => {
     const measured = ["b 1", "a 1", "b 2", "c 1"].map((text, index) => ({
       index,
