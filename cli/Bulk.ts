@@ -2,19 +2,19 @@
  * One command for every open submission that a filter means: `retry --all` and `abort --all`.
  *
  * - B1 Every page is gone through, each submission is told for itself, and what was not done is an exit code.
+ * - B2 Pages that were done before one fails, or before Ctrl-C, are told all the same.
  */
 import { Clock, Effect, Option } from "effect"
 import { Argument, Flag } from "effect/cli"
 import type { AgentId, OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
 import type { AbortManyReply, BulkCursor, BulkFilter, RetryManyReply } from "../contracts/Bulk.ts"
 import { ExitCode } from "./ExitCode.ts"
-import { usage } from "./Input.ts"
 import { goesOn } from "./Pages.ts"
 import { agent, given, submission, thread } from "./Parameters.ts"
 import { type CallError, stoppedBy } from "./Remedies.ts"
 import { durationFlag } from "./Root.ts"
 import type { Session } from "./Session.ts"
-import { Stopped } from "./Stopped.ts"
+import { Stopped, usage } from "./Stopped.ts"
 import { listTable } from "./Table.ts"
 import { durationOf } from "./Times.ts"
 
@@ -135,32 +135,48 @@ const problems = (results: ReadonlyArray<Result>, unanswered: Page["unanswered"]
   ]
 }
 
-/** Goes through every page and shows what came of it. */
+/** Goes through every page and shows what came of it, also where it does not come to the end. */
 export const runBulk = Effect.fnUntraced(function* (
   session: Session,
   request: BulkRequest,
   call: (request: BulkRequest) => Effect.Effect<Page, CallError>,
 ) {
+  const { dryRun } = request
   const results: Array<Result> = []
   const unanswered: Array<Page["unanswered"][number]> = []
   let after: BulkCursor | undefined
-  do {
-    const page: Page = yield* call({ ...request, ...(after === undefined ? {} : { after }) })
-    results.push(...page.results)
-    unanswered.push(...page.unanswered)
-    after = yield* goesOn(after, page.next)
-    yield* session.output.progress(`${results.length} submissions`)
-  } while (after !== undefined) // B1
-  const { dryRun } = request
-  const now = yield* Clock.currentTimeMillis
-  if (session.json || results.length > 0) {
-    yield* session.show({ dryRun, results, unanswered }, () => table(results, now, session.url))
-  }
-  if (!session.json) {
+  const told = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (session.json || results.length > 0) {
+      const document = {
+        dryRun,
+        results,
+        unanswered,
+        ...(after === undefined ? {} : { next: after }),
+      }
+      yield* session.show(document, () => table(results, now, session.url))
+    }
+    if (session.json) return
     yield* session.output.note(
       `${results.length} submissions${dryRun ? "; nothing was done (--dry-run)" : ""}`,
     )
-  }
+  })
+  const brokenOff = Effect.andThen(
+    told,
+    session.output.note("It did not come to the end. The same command again is safe."),
+  )
+  yield* Effect.gen(function* () {
+    do {
+      const page: Page = yield* call({ ...request, ...(after === undefined ? {} : { after }) })
+      results.push(...page.results)
+      unanswered.push(...page.unanswered)
+      after = yield* goesOn(after, page.next)
+      yield* session.output.progress(`${results.length} submissions`)
+    } while (after !== undefined) // B1
+  }).pipe(
+    Effect.onError(() => (after === undefined ? Effect.void : brokenOff)), // B2
+  )
+  yield* told
   const [what, ...more] = problems(results, unanswered)
   if (what === undefined) return
   return yield* new Stopped({

@@ -19,6 +19,8 @@ export const ExitCode = {
   timedOut: 7,
   /** Ended by Ctrl-C. */
   interrupted: 130,
+  /** Whoever read its output went away before the end, as other commands end then in a shell. */
+  unread: 141,
 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
@@ -32,4 +34,5 @@ export const exitCodesText = `Exit codes:
   5  no such submission or thread
   6  the submission settled failed or aborted
   7  timed out
-  130  ended by Ctrl-C`
+  130  ended by Ctrl-C
+  141  nobody reads its output any more`

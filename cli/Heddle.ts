@@ -35,7 +35,9 @@ const completion = Command.make(
   },
   Effect.fnUntraced(function* ({ shell }) {
     const output = yield* Output
-    yield* output.print(Completions.generate("heddle", shell, Completions.fromCommand(whole())))
+    const script = Completions.generate("heddle", shell, Completions.fromCommand(whole()))
+    // The script tells how to install it; the flag that it names for that is not one of heddle's.
+    yield* output.print(script.replaceAll("heddle --completions ", "heddle completion "))
   }),
 ).pipe(
   Command.withDescription("Print what a shell needs to complete heddle's commands and flags."),

@@ -2,6 +2,8 @@
  * JSON as people type it: what is wrong is told with its line and column.
  *
  * - J1 The same texts are JSON here and for `JSON.parse`, which does the reading.
+ * - J2 What `JSON.parse` reads and nobody could write again as it was is told: a number beyond every double, and
+ *   nesting beyond every deployment's.
  */
 
 export interface JsonProblem {
@@ -115,4 +117,22 @@ export const parseJson = (text: string): JsonResult => {
   } catch {
     return { _tag: "NotJson", problem: problemOf(text) }
   }
+}
+
+/** Deeper than any deployment takes, and shallow enough for every stack. */
+const nestingMax = 1_000
+
+/** Why a value that was read cannot be sent as it was written; none when it can. */
+export const unsendable = (value: unknown): string | undefined => {
+  let level: ReadonlyArray<unknown> = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > nestingMax) return `nested deeper than ${nestingMax}` // J2
+    if (level.includes(Number.POSITIVE_INFINITY) || level.includes(Number.NEGATIVE_INFINITY)) {
+      return "a number in it is too large" // J2
+    }
+    level = level.flatMap((one): ReadonlyArray<unknown> =>
+      typeof one === "object" && one !== null ? Object.values(one) : [],
+    )
+  }
+  return undefined
 }

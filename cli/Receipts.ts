@@ -50,8 +50,9 @@ export const afterReceipt = Effect.fnUntraced(function* (
   const { key, timeout, wait } = options
   if (!wait) return yield* session.show(receipt, () => receiptText(receipt, key))
   if (!session.json) yield* session.output.print(receiptText(receipt, key))
+  // Whatever ends the wait, Ctrl-C too: the receipt is not lost.
   const settlement = yield* waitFor(session, receipt, Option.getOrUndefined(timeout)).pipe(
-    Effect.tapError(() => (session.json ? session.show({ receipt }, () => "") : Effect.void)),
+    Effect.onError(() => (session.json ? session.show({ receipt }, () => "") : Effect.void)),
   )
   yield* session.show({ receipt, settlement }, () => `\n${settlementText(settlement)}`)
   yield* endAs(settlement)

@@ -4,6 +4,7 @@
  *
  * - N1 Nothing is sent before all settings are known to be usable.
  * - N2 Whatever a call fails with ends as a `Stopped`, in words that say what to do.
+ * - N3 What was typed is never passed over for what the environment or a file says.
  */
 import { userInfo } from "node:os"
 import { Effect, Layer, Option } from "effect"
@@ -17,7 +18,7 @@ import { type CallError, stoppedBy } from "./Remedies.ts"
 import { root } from "./Root.ts"
 import { givenByEnvironment, type Settings, settingsOf } from "./Settings.ts"
 import { findSettings } from "./SettingsFile.ts"
-import { Stopped } from "./Stopped.ts"
+import { Stopped, usage } from "./Stopped.ts"
 import { claimsOf, holdToken } from "./Token.ts"
 
 export interface Session {
@@ -39,9 +40,6 @@ export interface Session {
   readonly showLine: (value: unknown, text: () => string) => Effect.Effect<void>
 }
 
-const usage = (what: string, next: string): Stopped =>
-  new Stopped({ exitCode: ExitCode.usage, what, next })
-
 const asStopped = (error: unknown): Stopped =>
   error instanceof Stopped ? error : usage("The token cannot be read", "Check --token-file.")
 
@@ -57,31 +55,39 @@ export const attempt = <A>(run: () => A): Effect.Effect<A, Stopped> =>
     }
   })
 
+/** A flag's value. One that is there and empty is a mistake, a variable that is not set say, and nobody's choice. */
+const typed = (name: string, option: Option.Option<string>): string | undefined => {
+  const value = Option.getOrUndefined(option)
+  if (value !== "") return value
+  throw usage(`--${name} is empty`, "Give it a value, or leave it out.") // N3
+}
+
 const readSettings = Effect.fnUntraced(function* () {
   const flags = yield* root
   const { env } = process
-  const given = (option: Option.Option<string>, name: string) => {
-    const value = Option.getOrUndefined(option)
-    return value === undefined || value === "" ? {} : { [name]: value }
-  }
-  return yield* attempt(() =>
-    settingsOf({
+  return yield* attempt(() => {
+    const url = typed("url", flags.url)
+    const owner = typed("owner", flags.owner)
+    const token = typed("token", flags.token)
+    const tokenFile = typed("token-file", flags.tokenFile)
+    const tokenCommand = typed("token-command", flags.tokenCommand)
+    return settingsOf({
       flags: {
-        ...given(flags.url, "url"),
-        ...given(flags.owner, "owner"),
-        ...given(flags.token, "token"),
-        ...given(flags.tokenFile, "tokenFile"),
-        ...given(flags.tokenCommand, "tokenCommand"),
+        ...(url === undefined ? {} : { url }),
+        ...(owner === undefined ? {} : { owner }),
+        ...(token === undefined ? {} : { token }),
+        ...(tokenFile === undefined ? {} : { tokenFile }),
+        ...(tokenCommand === undefined ? {} : { tokenCommand }),
       },
-      profileFlag: Option.getOrUndefined(flags.profile),
+      profileFlag: typed("profile", flags.profile),
       environment: givenByEnvironment(env),
       profileVariable: env["HEDDLE_PROFILE"] || undefined,
       file: findSettings(
         process.cwd(),
-        Option.getOrUndefined(flags.config) ?? (env["HEDDLE_CONFIG"] || undefined),
+        typed("config", flags.config) ?? (env["HEDDLE_CONFIG"] || undefined),
       ),
-    }),
-  )
+    })
+  })
 })
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/

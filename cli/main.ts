@@ -1,7 +1,8 @@
 /**
  * The process `heddle`: runs the command line, says why it ends, and ends with its code.
  *
- * - M1 Whoever reads the output may leave: a closed pipe ends the command, quietly.
+ * - M1 Whoever reads the output may leave: a closed pipe ends the command, quietly. That is never 0, which says that all
+ *   was done; and output that cannot be written for another reason is told.
  * - M2 Ctrl-C ends what is under way, and the process with 130; a second one does not wait for that.
  * - M3 No stack is ever shown.
  */
@@ -69,7 +70,15 @@ const codeOf = (exit: Exit.Exit<unknown, unknown>): number => {
 }
 
 const leave = (error: NodeJS.ErrnoException): void => {
-  process.exit(error.code === "EPIPE" ? ExitCode.ok : ExitCode.refused) // M1
+  if (error.code === "EPIPE") process.exit(ExitCode.unread) // M1
+  tell(
+    new Stopped({
+      exitCode: ExitCode.refused,
+      what: `Standard output cannot be written (${error.code ?? "?"})`,
+      next: "What was asked may have been done: look before you repeat it.",
+    }),
+  )
+  process.exit(ExitCode.refused) // M1
 }
 process.stdout.on("error", leave)
 process.stderr.on("error", () => undefined)

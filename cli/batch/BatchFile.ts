@@ -5,14 +5,14 @@
  * - B2 Its digest covers all that decides what is submitted: the text and the defaults for its lines.
  */
 import { createHash } from "node:crypto"
-import { readFile, stat } from "node:fs/promises"
 import { Effect, Result, Schema } from "effect"
 import type { OwnerId } from "../../contracts/Identifiers.ts"
 import { ThreadSubmission } from "../../contracts/Submission.ts"
-import { usage } from "../Input.ts"
-import { parseJson } from "../JsonText.ts"
+import { parseJson, unsendable } from "../JsonText.ts"
 import { plain } from "../Plain.ts"
-import { Stopped } from "../Stopped.ts"
+import { attempt } from "../Session.ts"
+import { type Stopped, usage } from "../Stopped.ts"
+import { nameOf, readText, type TextOptions } from "../TextFile.ts"
 import { momentOf } from "../Times.ts"
 
 /** A line as it is sent, but for the key where the line has none. */
@@ -39,7 +39,10 @@ export interface LineDefaults {
   readonly agent?: string
 }
 
-const batchBytesMax = 256 * 1024 * 1024
+const batchText: TextOptions = {
+  bytesMax: 256 * 1024 * 1024,
+  tooLarge: "Split it: split -l 100000 FILE.",
+}
 const problemsShown = 10
 
 const decodeLine = Schema.decodeUnknownResult(
@@ -74,6 +77,8 @@ const readLine = (
     return { problem: `not JSON: ${json.problem.reason}`, column: json.problem.column }
   }
   if (!isRecord(json.value)) return { problem: "not an object" }
+  const why = unsendable(json.value)
+  if (why !== undefined) return { problem: why }
   const { ownerId: named = ownerId, ...rest } = json.value
   if (named !== ownerId) return { problem: `it is for another owner than ${ownerId}` }
   try {
@@ -124,33 +129,12 @@ export const parseBatch = (options: {
   return { name, digest, lines }
 }
 
-const readText = async (path: string): Promise<string> => {
-  if (path === "-") {
-    const chunks: Array<Buffer> = []
-    for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Uint8Array))
-    return Buffer.concat(chunks).toString("utf8")
-  }
-  const { size } = await stat(path)
-  if (size > batchBytesMax) {
-    throw usage(`${path} has more than ${batchBytesMax} bytes`, "Split it: split -l 100000 FILE.")
-  }
-  return readFile(path, "utf8")
-}
-
 /** Reads a batch; `-` is standard input. */
 export const readBatch = (path: string, ownerId: OwnerId, defaults: LineDefaults) =>
-  Effect.tryPromise({
-    try: async () => {
-      const text = await readText(path)
-      return parseBatch({
-        name: path === "-" ? "standard input" : path,
-        text,
-        ownerId,
-        defaults,
-      })
-    },
-    catch: (error) =>
-      error instanceof Stopped
-        ? error
-        : usage(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "?"})`),
+  Effect.gen(function* () {
+    const text = yield* Effect.tryPromise({
+      try: () => readText(path, batchText),
+      catch: (error) => error as Stopped,
+    })
+    return yield* attempt(() => parseBatch({ name: nameOf(path), text, ownerId, defaults }))
   })

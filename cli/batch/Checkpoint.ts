@@ -7,6 +7,7 @@
  * - C2 The first line appears as a whole or not at all, and one time only: two commands that begin at once
  *   have one seed.
  * - C3 A note that was cut off by a crash says nothing; all others count.
+ *   Where one cannot be written (the disk is full), nothing more is noted, so that no other is glued to its beginning.
  * - C4 A checkpoint is of one batch, for one owner, as one principal at one deployment: with another of
  *   these, the same keys would mean other submissions.
  */
@@ -25,7 +26,8 @@ import {
 } from "node:fs"
 import { IdempotencyKey } from "../../contracts/Identifiers.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
-import { usage } from "../Input.ts"
+import { ExitCode } from "../ExitCode.ts"
+import { Stopped, usage } from "../Stopped.ts"
 
 /** What a checkpoint is of. */
 export interface CheckpointOf {
@@ -47,6 +49,7 @@ export interface Checkpoint {
   readonly keyOf: (line: number) => IdempotencyKey
   /** Receipts of lines that were accepted before, by line. */
   readonly accepted: ReadonlyMap<number, Receipt>
+  /** Throws a `Stopped` where it cannot be written. */
   readonly note: (line: number, receipt: Receipt) => void
   readonly close: () => void
 }
@@ -77,10 +80,15 @@ const create = (path: string, header: Header): void => {
   const fresh = `${path}.${randomUUID()}`
   const file = openSync(fresh, "wx", 0o600)
   try {
-    writeSync(file, `${JSON.stringify(header)}\n`)
-    fsyncSync(file) // C1
-  } finally {
-    closeSync(file)
+    try {
+      writeSync(file, `${JSON.stringify(header)}\n`)
+      fsyncSync(file) // C1
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    unlinkSync(fresh)
+    throw error
   }
   // One that mktemp has made is as good as none.
   if (isEmpty(path)) return renameSync(fresh, path)
@@ -136,20 +144,42 @@ const isNote = (value: unknown): value is Note => {
   return typeof line === "number" && typeof receipt?.submissionId === "string"
 }
 
-/** Opens the checkpoint of a batch, and makes it on first use. Throws a `Stopped`. */
-export const openCheckpoint = (path: string, of: CheckpointOf): Checkpoint => {
-  let texts: ReadonlyArray<string>
-  let whole: boolean
-  let file: number
+/** Notes one line after the other, until one cannot be written. */
+const noting = (path: string, file: number): Checkpoint["note"] => {
+  let broken: unknown
+  return (line, receipt) => {
+    try {
+      if (broken === undefined) {
+        appendFileSync(file, `${JSON.stringify({ line, receipt })}\n`)
+        return
+      }
+    } catch (error) {
+      broken = error // C3
+    }
+    const { code = "?" } = broken as NodeJS.ErrnoException
+    throw new Stopped({
+      exitCode: ExitCode.refused,
+      what: `${path} cannot be written (${code}); what was accepted is accepted, and not noted`,
+      next: "Make room for it.",
+    })
+  }
+}
+
+const using = <A>(path: string, run: () => A): A => {
   try {
-    create(path, { heddle: "checkpoint", version: 1, seed: randomUUID(), ...of })
-    const text = readFileSync(path, "utf8")
-    texts = text.split("\n")
-    whole = text.endsWith("\n")
-    file = openSync(path, "a")
+    return run()
   } catch (error) {
     throw usage(`${path} cannot be used (${(error as NodeJS.ErrnoException).code ?? "?"})`)
   }
+}
+
+/** Opens the checkpoint of a batch, and makes it on first use. Throws a `Stopped`. */
+export const openCheckpoint = (path: string, of: CheckpointOf): Checkpoint => {
+  const text = using(path, () => {
+    create(path, { heddle: "checkpoint", version: 1, seed: randomUUID(), ...of })
+    return readFileSync(path, "utf8")
+  })
+  const texts = text.split("\n")
   const header = parseLine(texts[0] ?? "")
   if (!isHeader(header)) {
     throw usage(
@@ -159,12 +189,16 @@ export const openCheckpoint = (path: string, of: CheckpointOf): Checkpoint => {
   }
   compare(path, header, of)
   const notes = texts.slice(1).map(parseLine).filter(isNote)
-  // What follows a note that was cut off begins on a line of its own.
-  if (!whole) appendFileSync(file, "\n") // C3
+  const file = using(path, () => {
+    const opened = openSync(path, "a")
+    // What follows a note that was cut off begins on a line of its own.
+    if (!text.endsWith("\n")) appendFileSync(opened, "\n") // C3
+    return opened
+  })
   return {
     keyOf: keyOf(header.seed),
     accepted: new Map(notes.map(({ line, receipt }) => [line, receipt])),
-    note: (line, receipt) => appendFileSync(file, `${JSON.stringify({ line, receipt })}\n`),
+    note: noting(path, file),
     close: () => closeSync(file),
   }
 }

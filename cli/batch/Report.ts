@@ -26,7 +26,9 @@ export interface Report {
   readonly onOutcome: (outcome: LineOutcome) => Effect.Effect<void>
   readonly onPause: (error: CallError) => Effect.Effect<void>
   /** Says how it went; fails unless every line was accepted. */
-  readonly end: (ended: CallError | undefined) => Effect.Effect<void, Stopped>
+  readonly end: (ended: CallError | Stopped | undefined) => Effect.Effect<void, Stopped>
+  /** Says how far it came, and how it goes on. */
+  readonly interrupted: Effect.Effect<void>
 }
 
 const summary = (total: number, before: number, tally: Tally): string =>
@@ -91,15 +93,26 @@ export const makeReport = Effect.fnUntraced(function* (options: {
       yield* progress("")
     }),
     onPause: (error) => progress(`  waiting: ${stoppedBy(error, about).what}`),
+    interrupted: Effect.suspend(() =>
+      session.output.note(
+        `${before + tally.accepted} of ${total} lines are known to be accepted. ${goOn(checkpointPath)}`,
+      ),
+    ),
     end: Effect.fnUntraced(function* (ended) {
       if (!session.json) {
         yield* session.output.print(summary(total, before, tally))
         if (tally.refused.length > 0) yield* session.output.print(`\n${refusals(tally, about)}`)
       }
       if (ended !== undefined) {
-        const { exitCode, next, what } = stoppedBy(ended, about)
+        const { error, exitCode, next, what } =
+          ended._tag === "Stopped" ? ended : stoppedBy(ended, about)
         const steps = [...(next === undefined ? [] : [next]), goOn(checkpointPath)]
-        return yield* new Stopped({ exitCode, what, next: steps.join("\n"), error: ended })
+        return yield* new Stopped({
+          exitCode,
+          what,
+          next: steps.join("\n"),
+          ...(error === undefined ? {} : { error }),
+        })
       }
       if (tally.refused.length === 0) return
       return yield* new Stopped({

@@ -6,7 +6,8 @@
  * - S2 A line is sent again only with its key, and only where that can help: the call was lost, something
  *   is overloaded or full. It gives up when nothing was accepted for `patienceMillis`.
  * - S3 A line that is refused for good is told, and the others go on. What refuses every line (no
- *   authorization, no deployment) ends the batch; no worker begins another call then.
+ *   authorization, no deployment) ends the batch, and so does a note that cannot be written; no worker begins another
+ *   call then.
  */
 import { Clock, Effect } from "effect"
 import { Unavailable } from "../../contracts/Errors.ts"
@@ -14,7 +15,8 @@ import type { OwnerId } from "../../contracts/Identifiers.ts"
 import type { Receipt, ThreadSubmission } from "../../contracts/Submission.ts"
 import type { SubmitOutcome } from "../../contracts/SubmitMany.ts"
 import type { CallError } from "../Remedies.ts"
-import type { Session } from "../Session.ts"
+import { attempt, type Session } from "../Session.ts"
+import type { Stopped } from "../Stopped.ts"
 import type { BatchLine } from "./BatchFile.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 
@@ -45,8 +47,8 @@ const pauseMaxMillis = 15_000
 
 /** What a worker shares with the others. */
 interface Run extends BatchOptions {
-  /** The error that ended the batch. */
-  ended: CallError | undefined
+  /** What ended the batch. */
+  ended: CallError | Stopped | undefined
 }
 
 /** Limits that leave room again when queued work has settled. */
@@ -92,6 +94,16 @@ const missing = new Unavailable({
   reason: "The answer tells nothing of some lines",
 })
 
+/** Notes a line that was accepted; where that cannot be, the batch ends. */
+const note = (run: Run, line: BatchLine, receipt: Receipt) =>
+  Effect.catch(
+    attempt(() => run.checkpoint.note(line.line, receipt)),
+    (stopped) =>
+      Effect.sync(() => {
+        run.ended ??= stopped // S3
+      }),
+  )
+
 /** Notes what was decided; gives the lines to send again. */
 const take = Effect.fnUntraced(function* (
   run: Run,
@@ -103,7 +115,7 @@ const take = Effect.fnUntraced(function* (
   for (const [index, line] of sent.entries()) {
     const outcome = outcomes[index]
     if (outcome?._tag === "Accepted") {
-      run.checkpoint.note(line.line, outcome.receipt)
+      yield* note(run, line, outcome.receipt)
       yield* run.onOutcome({ _tag: "Accepted", line: line.line, receipt: outcome.receipt })
     } else if (outcome === undefined || mayHelpLater(outcome.error)) {
       again.push(line)
@@ -170,10 +182,10 @@ const workerOf = (threadId: string, workers: number): number => {
   return hash % workers
 }
 
-/** Submits all lines that the checkpoint does not know; gives the error that ended it early. */
+/** Submits all lines that the checkpoint does not know; gives what ended it early. */
 export const submitBatch = Effect.fnUntraced(function* (
   options: BatchOptions,
-): Effect.fn.Return<CallError | undefined> {
+): Effect.fn.Return<CallError | Stopped | undefined> {
   const run: Run = { ...options, ended: undefined }
   const todo = options.lines.filter(({ line }) => !options.checkpoint.accepted.has(line))
   const shares = Array.from({ length: options.concurrency }, (): Array<BatchLine> => [])

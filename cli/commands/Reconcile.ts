@@ -1,30 +1,33 @@
 /** `heddle reconcile`: rebuilds an owner from its threads' ids. */
-import { readFileSync } from "node:fs"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { ThreadId } from "../../contracts/Identifiers.ts"
-import { usage } from "../Input.ts"
 import { isThreadId } from "../Parameters.ts"
 import { pathFlag } from "../Paths.ts"
 import { attempt, withSession } from "../Session.ts"
+import { type Stopped, usage } from "../Stopped.ts"
+import { readText, type TextOptions } from "../TextFile.ts"
 
 /** Threads of one call. */
 const threadsMax = 1_000
 
+const idsText: TextOptions = {
+  bytesMax: 64 * 1024 * 1024,
+  tooLarge: "Split it: split -l 100000 FILE.",
+}
+
 /** Ids by lines; `OWNER/THREAD`, as the platform lists objects, is taken too. */
-const idsOfFile = (path: string, ownerId: string): ReadonlyArray<string> => {
-  let text: string
-  try {
-    text = readFileSync(path === "-" ? 0 : path, "utf8")
-  } catch {
-    throw usage(`${path} cannot be read`, "Check --file.")
-  }
+const idsOfFile = Effect.fnUntraced(function* (path: string, ownerId: string) {
+  const text = yield* Effect.tryPromise({
+    try: () => readText(path, idsText),
+    catch: (error) => error as Stopped,
+  })
   return text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "")
     .map((line) => (line.startsWith(`${ownerId}/`) ? line.slice(ownerId.length + 1) : line))
-}
+})
 
 const checked = (ids: ReadonlyArray<string>): ReadonlyArray<ThreadId> => {
   if (ids.length === 0) throw usage("Name threads, or a file of their ids with --file")
@@ -51,12 +54,8 @@ export const reconcile = Command.make(
     withSession(
       Effect.fnUntraced(function* (session) {
         const ownerId = yield* session.ownerId
-        const ids = yield* attempt(() =>
-          checked([
-            ...threads,
-            ...Option.match(file, { onNone: () => [], onSome: (path) => idsOfFile(path, ownerId) }),
-          ]),
-        )
+        const listed = Option.isNone(file) ? [] : yield* idsOfFile(file.value, ownerId)
+        const ids = yield* attempt(() => checked([...threads, ...listed]))
         let enrolled = 0
         for (let at = 0; at < ids.length; at += threadsMax) {
           yield* session.output.progress(`Reconciling: ${at} of ${ids.length}`)

@@ -2,11 +2,12 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Resolution } from "../../contracts/ResolveUnknown.ts"
-import { hasInput, inputFlags, readInput, usage, type InputFlags } from "../Input.ts"
+import { hasInput, inputFlags, readInput, type InputFlags } from "../Input.ts"
 import { author, reason, record, submission, thread } from "../Parameters.ts"
 import { paragraphs } from "../Root.ts"
 import { withSession } from "../Session.ts"
 import { settlementText } from "../Settled.ts"
+import { usage } from "../Stopped.ts"
 import { fields } from "../Table.ts"
 
 const ways = ["completed", "failed", "never-happened", "safe-to-retry", "abort"] as const

@@ -8,11 +8,12 @@ import { readBatch } from "../batch/BatchFile.ts"
 import { noCheckpoint, openCheckpoint } from "../batch/Checkpoint.ts"
 import { makeReport } from "../batch/Report.ts"
 import { submitBatch } from "../batch/SubmitBatch.ts"
-import { hasInput, type InputFlags, inputFlags, readInput, usage } from "../Input.ts"
+import { hasInput, type InputFlags, inputFlags, readInput } from "../Input.ts"
 import { agent, count, given, key, moment, thread } from "../Parameters.ts"
 import { afterReceipt, tellingKey } from "../Receipts.ts"
 import { durationFlag, paragraphs } from "../Root.ts"
 import { attempt, type Session, withSession } from "../Session.ts"
+import { usage } from "../Stopped.ts"
 
 const concurrencyDefault = 4
 
@@ -135,7 +136,7 @@ const submitLines = Effect.fnUntraced(function* (session: Session, flags: Flags,
     concurrency: Option.getOrElse(flags.concurrency, () => concurrencyDefault),
     onOutcome: report.onOutcome,
     onPause: report.onPause,
-  })
+  }).pipe(Effect.onInterrupt(() => report.interrupted))
   yield* report.end(ended)
 })
 

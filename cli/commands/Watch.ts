@@ -41,8 +41,9 @@ const show = Effect.fnUntraced(function* (session: Session, frame: WatchFrame) {
   }
 })
 
-const lostMax = 10
-const lostPauseMillis = 1_000
+/** As of waits: a restart of the deployment takes a while. */
+const lostMax = 20
+const lostPauseMaxMillis = 5_000
 /** Between two watches: one that ends at once does not become a storm. */
 const pauseMillis = 250
 
@@ -61,7 +62,7 @@ const watching = Effect.fnUntraced(function* (
       Effect.catch((error) => {
         lost += 1
         return canRepeat(error) && lost <= lostMax
-          ? Effect.sleep(lostPauseMillis)
+          ? Effect.sleep(Math.min(pauseMillis * 2 ** lost, lostPauseMaxMillis))
           : Effect.fail(error)
       }),
     )

@@ -282,6 +282,46 @@ describe("a checkpoint", () => {
     }),
   )
 
+  it.live("ends the batch where it cannot be written, and goes on from it with room", () =>
+    Effect.gen(function* () {
+      const here = yield* world()
+      yield* here.write(linesOf(300))
+      // As much of a file as a shell lets its commands write stands for a disk.
+      const script = `ulimit -f 8; trap '' XFSZ; exec "$0" "$@"`
+      const full = yield* Effect.promise(() =>
+        here.command.run(["submit", "-a", "refund", ...remembered], {
+          env: here.env,
+          shell: script,
+        }),
+      )
+      expect(full).toMatchObject({ code: 1 })
+      expect(full.stderr).toMatch(/batch.checkpoint cannot be written \(EFBIG\)/)
+      expect(full.stderr).toContain("Run the same command again")
+      expect(full.stdout).toMatch(/accepted +\d/)
+      expect(yield* here.run(remembered)).toMatchObject({ code: 0 })
+      expect(ascending(linesAccepted(here))).toEqual(counting(300))
+    }),
+  )
+
+  it.live("tells at Ctrl-C how far it came", () =>
+    Effect.gen(function* () {
+      const here = yield* world({ delayMillis: 50 })
+      yield* here.write(linesOf(1_000))
+      const running = here.command.start(["submit", "-a", "refund", ...remembered], {
+        env: here.env,
+      })
+      yield* Effect.promise(() =>
+        vi.waitUntil(() => here.accepted.size >= 300, { timeout: 15_000, interval: 5 }),
+      )
+      running.child.kill("SIGINT")
+      const ended = yield* Effect.promise(() => running.ended)
+      expect(ended.code).toBe(130)
+      expect(ended.stderr).toMatch(
+        /\d+ of 1000 lines are known to be accepted. Run the same command/,
+      )
+    }),
+  )
+
   it.live("survives a note that was cut off, wherever", () =>
     Effect.gen(function* () {
       const here = yield* world()

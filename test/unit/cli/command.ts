@@ -1,5 +1,6 @@
 /** The built command as a process: started with nothing of this one's environment, in a folder of its own. */
 import { type ChildProcess, spawn } from "node:child_process"
+import { closeSync, openSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -24,6 +25,10 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   readonly stdin?: string
+  /** A file that standard output goes to instead. */
+  readonly stdoutTo?: string
+  /** A text of sh that starts it, as "$0" "$@". */
+  readonly shell?: string
 }
 
 export interface Command {
@@ -45,22 +50,27 @@ const builtOnce = (): Promise<string> =>
 const start = (
   path: string,
   args: ReadonlyArray<string>,
-  { cwd, env, stdin }: StartOptions & { readonly cwd: string },
+  { cwd, env, shell, stdin, stdoutTo }: StartOptions & { readonly cwd: string },
 ): Running => {
-  const child = spawn(process.execPath, [path, ...args], {
+  const command = [process.execPath, path, ...args]
+  const [program = "", ...rest] = shell === undefined ? command : ["sh", "-c", shell, ...command]
+  const file = stdoutTo === undefined ? undefined : openSync(stdoutTo, "w")
+  const child: ChildProcess = spawn(program, rest, {
     cwd,
     env: { PATH: process.env["PATH"] ?? "", HOME: cwd, ...env },
+    stdio: ["pipe", file ?? "pipe", "pipe"],
   })
+  if (file !== undefined) closeSync(file)
   let stdout = ""
   let stderr = ""
   const listeners = new Set<() => void>()
-  child.stdout.on("data", (chunk: Buffer) => {
+  child.stdout?.on("data", (chunk: Buffer) => {
     stdout += chunk.toString("utf8")
     for (const listener of listeners) listener()
   })
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString("utf8")))
-  child.stdin.on("error", () => undefined)
-  child.stdin.end(stdin ?? "")
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString("utf8")))
+  child.stdin?.on("error", () => undefined)
+  child.stdin?.end(stdin ?? "")
   const ended = new Promise<Ended>((resolve) => {
     child.on("close", (code) => resolve({ code, stdout, stderr }))
   })

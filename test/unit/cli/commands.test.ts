@@ -1,10 +1,11 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { Effect, Stream } from "effect"
+import * as Errors from "../../../contracts/Errors.ts"
 import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
-import { submissionId, threadId } from "../client/fakes.ts"
-import { answers, record, recordId } from "./answers.ts"
+import { settlement, submissionId, threadId } from "../client/fakes.ts"
+import { answers, at, record, recordId } from "./answers.ts"
 import { type Command, makeCommand } from "./command.ts"
 import { type Answers, type Deployment, makeDeployment } from "./deployment.ts"
 
@@ -309,7 +310,9 @@ describe("heddle", () => {
   it.live("follows a thread until its submission has settled", () =>
     Effect.gen(function* () {
       let settled = false
-      const { settlement, ...open } = (answers["status"] as () => { settlement: unknown })()
+      const { settlement: _settlement, ...open } = (
+        answers["status"] as () => { settlement: unknown }
+      )()
       const here = yield* world({
         ...answers,
         status: () => (settled ? { ...open, settlement } : { ...open, state: "running" }),
@@ -400,7 +403,64 @@ describe("heddle", () => {
       const running = command.start(["history", threadId, "--all"], { env })
       yield* Effect.promise(() => running.says("Progress"))
       running.child.stdout?.destroy()
-      expect(yield* Effect.promise(() => running.ended)).toMatchObject({ code: 0, stderr: "" })
+      expect(yield* Effect.promise(() => running.ended)).toMatchObject({ code: 141, stderr: "" })
+    }),
+  )
+
+  it.live("says so when its output cannot be written", () =>
+    Effect.gen(function* () {
+      const { command, env } = yield* world()
+      const ended = yield* Effect.promise(() =>
+        command.run(["history", threadId], { env, stdoutTo: "/dev/full" }),
+      )
+      expect(ended).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("Standard output cannot be written (ENOSPC)") as string,
+      })
+    }),
+  )
+
+  it.live("tells what a bulk command has done when it does not come to the end", () =>
+    Effect.gen(function* () {
+      const result = {
+        threadId,
+        submissionId,
+        sequence: 1,
+        agent: "refund",
+        state: "ready",
+        acceptedAt: at,
+        effect: { _tag: "Done", reply: { _tag: "Settled", settlement } },
+      }
+      const page = { results: [result], unanswered: [], next: { threadId, sequence: 1 } }
+      const here = yield* world({
+        ...answers,
+        abortMany: ({ after }: { after?: object }) =>
+          after === undefined
+            ? page
+            : Effect.fail(new Errors.StorageUnavailable({ operation: "read" })),
+        retryMany: ({ after }: { after?: object }) =>
+          after === undefined
+            ? { ...page, results: [{ ...result, effect: { _tag: "Planned", would: "retry" } }] }
+            : Effect.never,
+      })
+      const abortAll = ["abort", "--all", "-m", "flood", "--yes"]
+      const people = yield* run(here, abortAll)
+      expect(people).toMatchObject({ code: 3 })
+      expect(people.stdout).toContain(submissionId)
+      expect(people.stderr).toContain("The same command again is safe")
+      const machines = yield* run(here, [...abortAll, "--json"])
+      expect(JSON.parse(machines.stdout)).toMatchObject({
+        results: [{ submissionId }],
+        next: page.next,
+      })
+      const running = here.command.start(["retry", "--all", "--json"], { env: here.env })
+      yield* Effect.promise(() =>
+        vi.waitUntil(() => here.deployment.payloads("retryMany").length === 2, { timeout: 15_000 }),
+      )
+      running.child.kill("SIGINT")
+      const broken = yield* Effect.promise(() => running.ended)
+      expect(broken.code).toBe(130)
+      expect(JSON.parse(broken.stdout)).toMatchObject({ results: [{ submissionId }] })
     }),
   )
 

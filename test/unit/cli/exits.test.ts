@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from "node:net"
 import type { ServerResponse } from "node:http"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Errors from "../../../contracts/Errors.ts"
 import { AgentId, IdempotencyKey, ThreadId } from "../../../contracts/Identifiers.ts"
@@ -221,6 +221,25 @@ describe("heddle, waiting", () => {
     }),
   )
 
+  it.live("does not lose the receipt to Ctrl-C, for machines either", () =>
+    Effect.gen(function* () {
+      const { command, deployment } = yield* world({ awaitSettlement: () => Effect.never })
+      const env = {
+        HEDDLE_URL: deployment.url,
+        HEDDLE_OWNER: "shop-1",
+        HEDDLE_TOKEN: deployment.token,
+      }
+      const running = command.start([...submit, "--wait", "--json"], { env })
+      yield* Effect.promise(() =>
+        vi.waitUntil(() => deployment.payloads("awaitSettlement").length > 0, { timeout: 15_000 }),
+      )
+      running.child.kill("SIGINT")
+      const { code, stdout } = yield* Effect.promise(() => running.ended)
+      expect(code).toBe(130)
+      expect(JSON.parse(stdout)).toMatchObject({ receipt: { submissionId } })
+    }),
+  )
+
   it.live("ends with 130 at Ctrl-C", () =>
     Effect.gen(function* () {
       const { command, deployment } = yield* world({ awaitSettlement: () => Effect.never })
@@ -264,6 +283,20 @@ describe("heddle, misused", () => {
     [["threads", "--url", "ftp://x"], "is no address"],
     [["threads", "--url", "http://u:p@x"], "holds a name or a password"],
     [["threads", "--owner", "a/b"], "is no owner"],
+    [["threads", "--owner", ""], "--owner is empty"],
+    [["threads", "--token", ""], "--token is empty"],
+    [["submit", threadId, "-a", "refund", "-i", '{"a":1e999}'], "a number in it is too large"],
+    [
+      ["submit", threadId, "-a", "refund", "--stdin"],
+      "standard input: nested deeper than 1000",
+      "[".repeat(10_000) + "]".repeat(10_000),
+    ],
+    [
+      ["submit", "-a", "refund", "--jsonl", "-"],
+      "nested deeper",
+      `{"threadId":"t","input":${"[".repeat(1_200)}${"]".repeat(1_200)}}`,
+    ],
+    [["reconcile", "-f", "none.txt"], "none.txt cannot be read (ENOENT)"],
     [["threads", "--profile", "none"], 'There is no profile "none"'],
     [["threads", "--config", "none.toml"], "none.toml: cannot be read"],
   ]
