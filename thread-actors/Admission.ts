@@ -81,10 +81,10 @@ export const contentOf = (
 const isWellFormed = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
 /** The first receipt of this key, or the conflict; none when the key is new. */
-const known = (
+export const known = (
   block: Block,
   admission: Admission,
-  content: Content,
+  content: Pick<Content, "digest">,
 ): Receipt | IdempotencyConflict | undefined => {
   const first = findKey(block.sql, admission.idempotencyKey, admission.principal)
   if (first === undefined) return undefined

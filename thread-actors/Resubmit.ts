@@ -3,10 +3,16 @@
  *
  * - U1 What completed, or is still open, is never done twice by it.
  * - U2 The new submission and its link to the old one are written together; its first record says who asked and why.
- * - U3 The old one's input is taken as it is stored, if it still is what was digested at its admission.
+ * - U3 The old one's input is taken as it is stored, if it still is what was digested at its admission. A receipt that
+ *   was given for it is told without reading it.
  */
 import { type Effect, Result } from "effect"
-import { JoinedToHost, NotSettled, SettlementConflict } from "../contracts/Errors.ts"
+import {
+  IdempotencyConflict,
+  JoinedToHost,
+  NotSettled,
+  SettlementConflict,
+} from "../contracts/Errors.ts"
 import type { IdempotencyKey, SubmissionId } from "../contracts/Identifiers.ts"
 import type { ResubmitRefusal } from "../contracts/Resubmit.ts"
 import type { Outcome, Receipt } from "../contracts/Submission.ts"
@@ -16,6 +22,7 @@ import {
   type Admitted,
   type Content,
   contentOf,
+  known,
   mayTurnOut,
   take,
 } from "./Admission.ts"
@@ -83,6 +90,10 @@ const takeAgain = (block: Block, order: ResubmitOrder, row: SubmissionRow): Answ
   const refusal = refusalOf(block, row)
   if (refusal !== undefined) return Result.fail(refusal)
   const admission = admissionOf(order, row)
+  const first =
+    order.input === undefined ? known(block, admission, { digest: row.inputDigest }) : undefined
+  if (first instanceof IdempotencyConflict) return Result.fail(first)
+  if (first !== undefined) return Result.succeed(first) // U3
   const content =
     order.input === undefined
       ? Result.succeed(storedContent(block, row))

@@ -183,13 +183,19 @@ describe("a resubmission", () => {
     expect(await refused(resubmit(world, first.submissionId, full))).toMatchObject(replayOnly)
   })
 
-  it("does not take an input that is another than was digested", async () => {
+  it("does not take an input that is another than was digested, and tells its first receipt all the same", async () => {
     const { first, world } = await failedOne()
+    const receipt = await taken(resubmit(world, first.submissionId))
     world.storage.sql.run("UPDATE submissions SET input = '{}'")
     world.crash()
-    expect(await refused(resubmit(world, first.submissionId))).toMatchObject({
+    const other = { idempotencyKey: "other" }
+    expect(await refused(resubmit(world, first.submissionId, other))).toMatchObject({
       _tag: "ThreadUnreadable",
       what: "submissions",
+    })
+    expect(await taken(resubmit(world, first.submissionId))).toEqual({
+      ...receipt,
+      duplicate: true,
     })
   })
 
