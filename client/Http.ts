@@ -10,8 +10,10 @@
  * - H2 A reader that goes away ends its calls, and so frees the objects that serve them.
  * - H3 Of a caller without a verified token nothing is read but its header; of the others a body for
  *   so long and no longer. A connection that sends slowly holds nothing.
+ * - H4 Of what is stored, a body has a few answers held for it at a time: one that asks for much and reads nothing must
+ *   not fill the memory that others are served from.
  */
-import { Effect } from "effect"
+import { Effect, Semaphore } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import type { Unavailable } from "../contracts/Errors.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
@@ -87,17 +89,26 @@ interface Exchange {
   readonly reply: ReplyStream
 }
 
+/** Calls that wait for nothing, and may be answered by a mebibyte: a page, a state, an output. */
+const largeReads: ReadonlySet<string> = new Set(["history", "readState", "status"])
+
+/** So many of one body at a time, each until its reader has taken the answer. */
+export const largeReadsMax = 8
+
 /** Runs all calls of one body, each answered as it ends. */
 const serve = ({ requests, reply, targets, ...rest }: Exchange): Effect.Effect<void> => {
   const calls = Effect.gen(function* () {
     const edge = yield* makeEdge({ targets, ...rest })
+    const places = yield* Semaphore.make(largeReadsMax)
+    const answered = (request: RequestEncoded) =>
+      Effect.promise(async () => {
+        const exit = await edge.call(request, (values) => reply.chunk(request.id, values))
+        await reply.exit(request.id, exit).catch(() => undefined)
+      })
     yield* Effect.forEach(
       requests,
       (request) =>
-        Effect.promise(async () => {
-          const exit = await edge.call(request, (values) => reply.chunk(request.id, values))
-          await reply.exit(request.id, exit).catch(() => undefined)
-        }),
+        largeReads.has(request.tag) ? places.withPermit(answered(request)) : answered(request), // H4
       { concurrency: "unbounded", discard: true },
     )
   }).pipe(Effect.scoped, Effect.ensuring(Effect.promise(reply.end)))
@@ -210,6 +221,8 @@ const route = async (
   ctx: Invocation,
   options: Settled,
 ): Promise<Response> => {
+  // The platform makes it of the Host header, which may be anything.
+  if (!URL.canParse(request.url)) return refusal(400, "The Host header names no host")
   switch (new URL(request.url).pathname) {
     case "/health":
       return health(request, options.version(env))

@@ -60,6 +60,7 @@ const long = (bytes: number) => `X-Long: ${"x".repeat(bytes)}`
 const bad = (token: string): ReadonlyArray<readonly [Array<string>, boolean, RegExp]> => [
   [["\0\u0001\u0002 nonsense\r\n\r\n"], false, /^(HTTP\/1.1 400|$)/],
   [["GET"], true, /^$/],
+  [["GET /health HTTP/1.1\r\nHost: a b\r\n\r\n"], false, / 400 /],
   [[head(token, [], "BREW")], false, /^(HTTP\/1.1 (400|405|501)|$)/],
   [[head(token, ["Content-Length: 4"]), "null"], false, / 400 /],
   [[head(token, [`Content-Length: ${body.length}`]), body.slice(0, 40)], true, /^(|.* 400 .*)$/],

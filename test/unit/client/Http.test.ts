@@ -1,10 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
+import { vi } from "vitest"
 import { Effect, Layer, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { RpcClient, RpcSerialization } from "effect/rpc"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
 import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
+import { largeReadsMax } from "../../../client/Http.ts"
 import { bodyBytesMax, requestsMax } from "../../../client/RequestBody.ts"
 import { until } from "../transport/probe.ts"
 import {
@@ -347,6 +349,45 @@ describe("a stream over HTTP", () => {
   )
 })
 
+describe("a body of many large reads", () => {
+  const histories = Array.from({ length: 64 }, (_, id) => line("history", place, id))
+
+  it.effect("holds a few answers until its reader takes them, and then gives them all", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const response = yield* post(world, histories.join("\n"))
+      let seen = -1
+      yield* until("no more is read", () => {
+        const still = seen === world.objects.calls.length && seen > 0
+        seen = world.objects.calls.length
+        return still
+      })
+      expect(seen).toBeLessThanOrEqual(largeReadsMax + 1)
+      expect(yield* read(response)).toHaveLength(64)
+      yield* Effect.promise(world.done)
+    }),
+  )
+
+  it.effect("holds up none of its other calls", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const waits = Array.from({ length: 32 }, (_, id) =>
+        line("awaitSettlement", { ...place, submissionId }, `wait-${id}`),
+      )
+      const sent = [...histories.slice(0, 31), ...waits, line("submit", submission, "last")]
+      const response = yield* post(world, sent.join("\n"))
+      const called = (operation: string) =>
+        world.objects.calls.filter((call) => call.operation === operation).length
+      yield* until(
+        "all others have begun",
+        () => called("submit") + called("awaitSettlement") === 33,
+      )
+      expect(yield* read(response)).toHaveLength(64)
+      yield* Effect.promise(world.done)
+    }),
+  )
+})
+
 describe("effect's own client over HTTP", () => {
   const protocol = (world: HttpWorld) =>
     RpcClient.layerProtocolHttp({ url: `${origin}/rpc` }).pipe(
@@ -405,6 +446,21 @@ describe("the rest of the HTTP edge", () => {
       expect(response.status).toBe(200)
       expect(yield* read(response)).toEqual([{ version: "v-1" }])
       expect((yield* get(world, "/health", { method: "POST" })).status).toBe(405)
+    }),
+  )
+
+  it.effect("answers 400 where the platform's address of a request is none, and logs nothing", () =>
+    Effect.gen(function* () {
+      const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
+      const world = yield* makeHttpWorld()
+      for (const url of ["http://a b/rpc", "http://[/rpc", "http://x:99999/health", "/rpc", ""]) {
+        const request = Object.defineProperty(new Request(origin), "url", { value: url })
+        const response = yield* Effect.promise(() => world.fetch(request))
+        expect(response.status).toBe(400)
+        expect(yield* read(response)).toMatchObject([{ _tag: "InvalidInput" }])
+      }
+      expect(log).not.toHaveBeenCalled()
+      log.mockRestore()
     }),
   )
 
