@@ -7,13 +7,13 @@
  * - E1 The objects are told the verified principal, in headers that are made here.
  * - E2 Readers of a thread never load its owner, but for `explain` and the first frame of `observe`, which
  *   are not held up by it for long.
- * - E3 A reader whose token ends is told where to go on with another one.
+ * - E3 A reader whose token ends is told where to go on with another one; who waits is answered `Pending` then.
  * - E4 What a filter means is bounded in time: the platform may repeat a call of an object seconds later, and what was
  *   accepted since is not meant.
  */
 import { Clock, Effect, Layer, type Scope, Stream } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
-import type { BulkFilter } from "../contracts/Bulk.ts"
+import type { BulkCursor, BulkFilter } from "../contracts/Bulk.ts"
 import { CurrentLimits } from "../contracts/Limits.ts"
 import { HeddleRpc } from "../contracts/HeddleRpc.ts"
 import type { OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
@@ -30,7 +30,7 @@ import { edgeGuard } from "./EdgeGuard.ts"
 import { heldBy } from "./HeldBy.ts"
 import type { Identity, Verified } from "./Identity.ts"
 import type { Admission } from "./RateLimit.ts"
-import { untilTokenEnds } from "./TokenEnd.ts"
+import { untilTokenEnds, waitUntilTokenEnds } from "./TokenEnd.ts"
 
 /** Where the objects are, for the length of one invocation. */
 export interface EdgeTargets {
@@ -142,12 +142,26 @@ const observe = (
     )
   })
 
-/** The same command for what was accepted up to now, unless it says another time. // E4 */
-const bounded = <P extends { readonly filter: BulkFilter }>(payload: P): Effect.Effect<P> =>
-  Effect.map(Clock.currentTimeMillis, (now) => ({
-    ...payload,
-    filter: { acceptedBefore: now + 1, ...payload.filter },
-  }))
+/**
+ * The same command for what was accepted up to now, unless it says another time; its pages mean what the first one
+ * did. // E4
+ */
+const bounded = <
+  P extends { readonly filter: BulkFilter; readonly after?: BulkCursor },
+  A extends { readonly next?: BulkCursor },
+  E,
+  R,
+>(
+  payload: P,
+  call: (payload: P) => Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const filter = { acceptedBefore: payload.after?.acceptedBefore ?? now + 1, ...payload.filter }
+    const reply = yield* call({ ...payload, filter })
+    const { acceptedBefore } = filter
+    return reply.next === undefined ? reply : { ...reply, next: { ...reply.next, acceptedBefore } }
+  })
 
 const handlers = (options: VerifiedOptions) =>
   HeddleRpc.toLayer(
@@ -158,10 +172,10 @@ const handlers = (options: VerifiedOptions) =>
         submitMany: (payload) => owner.submitMany(payload),
         resubmit: (payload) => owner.resubmit(payload),
         abort: (payload) => owner.abort(payload),
-        abortMany: (payload) => Effect.flatMap(bounded(payload), owner.abortMany),
+        abortMany: (payload) => bounded(payload, owner.abortMany),
         resolveUnknown: (payload) => owner.resolveUnknown(payload),
         retry: (payload) => owner.retry(payload),
-        retryMany: (payload) => Effect.flatMap(bounded(payload), owner.retryMany),
+        retryMany: (payload) => bounded(payload, owner.retryMany),
         pauseThread: (payload) => owner.pauseThread(payload),
         resumeThread: (payload) => owner.resumeThread(payload),
         forgetThread: (payload) => owner.forgetThread(payload),
@@ -177,7 +191,11 @@ const handlers = (options: VerifiedOptions) =>
         listOwners: (payload) => registry.list(payload),
         status: (payload) => thread.status(payload),
         history: (payload) => thread.history(payload),
-        awaitSettlement: (payload) => thread.awaitSettlement(payload),
+        awaitSettlement: (payload) =>
+          Effect.flatMap(
+            waitUntilTokenEnds(payload, options.identity.expiresAt),
+            thread.awaitSettlement,
+          ),
         readState: (payload) => thread.readState(payload),
         explain: (payload) => explain(clients, payload),
         verify: (payload) => thread.verify(payload),

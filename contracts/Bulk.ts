@@ -23,8 +23,8 @@ export const BulkFilter = Schema.Struct({
   ),
   acceptedBefore: Schema.optionalKey(Millis).annotateKey({
     description:
-      "Accepted before this time, epoch milliseconds. By default the time of the call, so that one which is " +
-      "repeated later means nothing that came since.",
+      "Accepted before this time, epoch milliseconds. By default the time of the call, of the first " +
+      "one where pages go on, so that what is repeated later means nothing that came since.",
   }),
   blocker: Schema.optionalKey(
     Schema.Literals(["fault", "backoff", "stalled", "binding", "paused"]),
@@ -41,6 +41,10 @@ export type BulkFilter = typeof BulkFilter.Type
 export const BulkCursor = Schema.Struct({
   threadId: ThreadId,
   sequence: Schema.optionalKey(Count),
+  acceptedBefore: Schema.optionalKey(Millis).annotateKey({
+    description:
+      "What the page before meant by it: the next one means the same, unless its filter says another time.",
+  }),
 }).annotate({
   identifier: "BulkCursor",
   description:

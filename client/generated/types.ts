@@ -164,6 +164,11 @@ export type Blocker =
 export interface BulkCursor {
   readonly threadId: ThreadId
   readonly sequence?: number
+  /**
+   * What the page before meant by it: the next one means the same, unless its filter says another
+   * time.
+   */
+  readonly acceptedBefore?: number
 }
 
 /** What a submission must be to be meant: all of what is said. Nothing said means every open one. */
@@ -173,8 +178,8 @@ export interface BulkFilter {
   readonly agent?: AgentId | undefined
   readonly state?: "ready" | "running" | "suspended" | "unknown" | "joined" | undefined
   /**
-   * Accepted before this time, epoch milliseconds. By default the time of the call, so that one
-   * which is repeated later means nothing that came since.
+   * Accepted before this time, epoch milliseconds. By default the time of the call, of the first one
+   * where pages go on, so that what is repeated later means nothing that came since.
    */
   readonly acceptedBefore?: number | undefined
   /** Of threads that are held by this as a whole, as `obligations` tells it. */

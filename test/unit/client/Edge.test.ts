@@ -430,6 +430,30 @@ describe("a call about several threads", () => {
     }),
   )
 
+  it.effect("by a filter means on every page what it meant on the first one", () =>
+    Effect.gen(function* () {
+      const next = { threadId }
+      const { edge, objects } = yield* makeWorld({
+        answers: { abortMany: () => Effect.succeed({ results: [], unanswered: [], next }) },
+      })
+      const page = (rest: object, filter: object = {}) =>
+        Effect.promise(() => edge.call(request("abortMany", { ...bulk(filter), ...rest })))
+      const boundOf = (exit: unknown) =>
+        (exit as { readonly value: { readonly next: object } }).value.next
+      yield* TestClock.setTime(5_000)
+      const first = boundOf(yield* page({}))
+      expect(first).toEqual({ threadId, acceptedBefore: 5_001 })
+      yield* TestClock.setTime(9_000)
+      expect(boundOf(yield* page({ after: first }))).toEqual(first)
+      expect(boundOf(yield* page({ after: first }, { acceptedBefore: 7_000 }))).toMatchObject({
+        acceptedBefore: 7_000,
+      })
+      expect(
+        objects.calls.map(({ payload }) => (payload as { readonly filter: object }).filter),
+      ).toEqual([5_001, 5_001, 7_000].map((acceptedBefore) => ({ acceptedBefore })))
+    }),
+  )
+
   it.effect("that names none needs a grant for all of them", () =>
     Effect.gen(function* () {
       const { edge, objects } = yield* makeWorld({

@@ -2,6 +2,7 @@
  * Fake objects behind the edge: real wire servers with the real role check, and handlers that record
  * who called them and answer what the test says.
  */
+import type { AbortManyReply } from "../../../contracts/Bulk.ts"
 import { Effect, Layer, Option, type Scope, Stream } from "effect"
 import {
   CurrentCaller,
@@ -116,6 +117,7 @@ export interface Answers {
   readonly explain?: Effect.Effect<ReadonlyArray<RecoveryExplanation>, ThreadUnreadable>
   readonly laneStatus?: Effect.Effect<LaneStatus>
   readonly submit?: () => Effect.Effect<Receipt, Unavailable>
+  readonly abortMany?: () => Effect.Effect<AbortManyReply>
   readonly submitMany?: (payload: SubmitManyPayload) => Effect.Effect<SubmitManyReply, Unavailable>
   readonly awaitSettlement?: () => Effect.Effect<AwaitSettlementReply>
 }
@@ -163,7 +165,11 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
       Effect.succeed({ ...receipt, resubmissionOf: submissionId }),
     ),
     retryMany: on("owner", "retryMany", () => Effect.succeed({ results: [], unanswered: [] })),
-    abortMany: on("owner", "abortMany", () => Effect.succeed({ results: [], unanswered: [] })),
+    abortMany: on(
+      "owner",
+      "abortMany",
+      answers.abortMany ?? (() => Effect.succeed({ results: [], unanswered: [] })),
+    ),
     abort: on("owner", "abort", () => Effect.succeed({ _tag: "Aborting" as const })),
     resolveUnknown: on("owner", "resolveUnknown", () =>
       Effect.succeed({ state: "ready" as const, undecided: 0 }),
