@@ -493,6 +493,8 @@ describe("heddle", () => {
         for (const word of ["obligations", "resubmit", "checkpoint", "connect-timeout"]) {
           expect(stdout).toContain(word)
         }
+        expect(stdout).toContain(`heddle completion ${shell} >`)
+        expect(stdout).not.toContain("--completions")
       }
     }),
   )
