@@ -1,8 +1,9 @@
 /**
- * When a token ends, and what its streams do then.
+ * When a token ends, and what its streams and waits do then.
  *
  * - D1 A stream shows nothing of what comes after the end of its reader's token, and fails with a type of its own.
  * - D2 Where the reader can go on from is said first, and every record up to there was shown.
+ * - D3 A wait is no longer than the token: it is answered then, as one that has lasted long enough.
  */
 import { Clock, Effect, Stream } from "effect"
 import { Unauthenticated } from "../contracts/Errors.ts"
@@ -46,3 +47,18 @@ export const untilTokenEnds = <Frame, E, R>(
     return frames.pipe(Stream.interruptWhen(ending), Stream.concat(last)) // D1
   })
 }
+
+/** The same wait, at most until the token of its caller ends. // D3 */
+export const waitUntilTokenEnds = <P extends { readonly timeoutMillis?: number }>(
+  payload: P,
+  expiresAt: number | undefined,
+): Effect.Effect<P> =>
+  expiresAt === undefined
+    ? Effect.succeed(payload)
+    : Effect.map(Clock.currentTimeMillis, (now) => {
+        const leftMillis = Math.min(Math.max(Math.ceil(expiresAt - now), 0), longestMillis)
+        return {
+          ...payload,
+          timeoutMillis: Math.min(payload.timeoutMillis ?? leftMillis, leftMillis),
+        }
+      })

@@ -184,3 +184,33 @@ describe("a stream whose token ends", () => {
     }),
   )
 })
+
+describe("a wait whose token ends", () => {
+  it.effect("is one until then, and is answered Pending: what settles later is not told", () =>
+    Effect.gen(function* () {
+      const { client, objects } = yield* makeWorld(until60, {
+        awaitSettlement: () => Effect.succeed({ _tag: "Pending" }),
+      })
+      const waited = () =>
+        (objects.calls.at(-1)?.payload as { timeoutMillis?: number } | undefined)?.timeoutMillis
+      const of = { ...place, submissionId }
+      yield* client.awaitSettlement(of)
+      expect(waited()).toBe(60_000)
+      yield* client.awaitSettlement({ ...of, timeoutMillis: 300_000 })
+      expect(waited()).toBe(60_000)
+      yield* client.awaitSettlement({ ...of, timeoutMillis: 1_000 })
+      expect(waited()).toBe(1_000)
+      yield* TestClock.adjust("2 minutes")
+      yield* client.awaitSettlement(of)
+      expect(waited()).toBe(0)
+    }),
+  )
+
+  it.effect("is as long as is asked where there is no end", () =>
+    Effect.gen(function* () {
+      const { client, objects } = yield* makeWorld(identityOfProps(grants()), {})
+      yield* client.awaitSettlement({ ...place, submissionId })
+      expect(objects.calls.at(-1)?.payload).not.toHaveProperty("timeoutMillis")
+    }),
+  )
+})
