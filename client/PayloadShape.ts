@@ -6,6 +6,7 @@
  *   per level, also when a value shares its parts or contains itself.
  * - V2 Values are counted as JSON would write them: what stands in two places counts twice.
  * - V3 The lists and objects that it remembers are bounded: with the payload they fit into an isolate of the platform.
+ * - V4 So is its text: a binding carries 32 MiB, and what goes on is held by an object that others need.
  */
 import { InvalidInput } from "../contracts/Errors.ts"
 import type { Limits } from "../contracts/Limits.ts"
@@ -19,6 +20,9 @@ const valuesMax = 2 * 1024 * 1024
  */
 const containersMax = 512 * 1024
 
+/** Characters of a payload besides its inputs: names, keys and titles. */
+const envelopeCharacters = 2 * 1024 * 1024
+
 /**
  * A payload is at most three containers around what has the limit for itself: an input (one of several in
  * `submitMany`), or the result of a resolution. The object that stores it looks exactly.
@@ -30,6 +34,7 @@ const fault = (reason: string): InvalidInput => new InvalidInput({ path: "", rea
 const notPlain = fault("not a plain JSON value")
 const tooMany = fault(`more than ${valuesMax} values`)
 const tooManyContainers = fault(`more than ${containersMax} lists and objects`)
+const tooLong = (charactersMax: number) => fault(`more than ${charactersMax} characters`)
 
 const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -45,8 +50,22 @@ const note = (level: Level, value: unknown, times: number): void => {
   }
 }
 
-const walk = (payload: unknown, nestingMax: number): InvalidInput | undefined => {
+const charactersOf = (value: unknown): number => (typeof value === "string" ? value.length : 0)
+
+const charactersIn = (texts: ReadonlyArray<unknown>): number =>
+  texts.reduce<number>((sum, text) => sum + charactersOf(text), 0)
+
+interface Bounds {
+  readonly nestingMax: number
+  readonly charactersMax: number
+}
+
+const walk = (
+  payload: unknown,
+  { charactersMax, nestingMax }: Bounds,
+): InvalidInput | undefined => {
   let values = 1
+  let characters = charactersOf(payload)
   let containers = 0
   let level: Level = new Map()
   note(level, payload, 1)
@@ -60,8 +79,11 @@ const walk = (payload: unknown, nestingMax: number): InvalidInput | undefined =>
       values += times * (Array.isArray(container) ? container.length : 0) // V2
       if (values > valuesMax) return tooMany
       const inner: ReadonlyArray<unknown> = Object.values(container)
-      values += Array.isArray(container) ? 0 : times * inner.length // V2
+      const names = Array.isArray(container) ? [] : Object.keys(container)
+      values += times * names.length // V2
       if (values > valuesMax) return tooMany
+      characters += times * (charactersIn(inner) + charactersIn(names)) // V2
+      if (characters > charactersMax) return tooLong(charactersMax) // V4
       for (const value of inner) {
         note(next, value, times)
         if (containers + next.size > containersMax) return tooManyContainers // V3
@@ -69,16 +91,19 @@ const walk = (payload: unknown, nestingMax: number): InvalidInput | undefined =>
     }
     level = next
   }
-  return undefined
+  return characters > charactersMax ? tooLong(charactersMax) : undefined // V4
 }
 
 /** Why a payload from outside goes no further; undefined when it may. Pure, total. */
 export const shapeFault = (
   payload: unknown,
-  { jsonNesting }: Pick<Limits, "jsonNesting">,
+  { jsonNesting, submissionBytesPerCall }: Pick<Limits, "jsonNesting" | "submissionBytesPerCall">,
 ): InvalidInput | undefined => {
   try {
-    return walk(payload, jsonNesting + envelopeNesting)
+    return walk(payload, {
+      nestingMax: jsonNesting + envelopeNesting,
+      charactersMax: submissionBytesPerCall + envelopeCharacters,
+    })
   } catch {
     return notPlain
   }

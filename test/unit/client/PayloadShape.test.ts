@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest"
 import { shapeFault } from "../../../client/PayloadShape.ts"
+import { defaultLimits } from "../../../contracts/Limits.ts"
 import { nested } from "./httpWorld.ts"
 
-const faultOf = (payload: unknown) => shapeFault(payload, { jsonNesting: 64 })?.reason
+const faultOf = (payload: unknown) => shapeFault(payload, defaultLimits)?.reason
 
 /** So many objects, each twice in the next: as JSON it would have twice as many values each time. */
 const doubled = (levels: number): unknown => {
@@ -42,6 +43,17 @@ describe("the shape of a payload", () => {
     const tooMany = "more than 524288 lists and objects"
     expect(faultOf({ input: input(600_000) })).toBe(tooMany)
     expect(faultOf({ a: input(300_000), b: [input(300_000)] })).toBe(tooMany)
+  })
+
+  it("has no more text than a body and half, also where a binding would carry more", () => {
+    const tooLong = "more than 6291456 characters"
+    const text = "x".repeat(3 * 1024 * 1024)
+    expect(faultOf({ input: text, title: text.slice(16) })).toBeUndefined()
+    expect(faultOf({ input: [text, text], title: "x" })).toBe(tooLong)
+    expect(faultOf({ input: [[text], { [text]: 1, a: 1 }] })).toBe(tooLong)
+    const shared = [text]
+    expect(faultOf({ input: [shared, shared, shared] })).toBe(tooLong)
+    expect(faultOf(text.repeat(3))).toBe(tooLong)
   })
 
   it("is found out in a value that contains itself", () => {
