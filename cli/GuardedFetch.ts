@@ -9,6 +9,7 @@
  *   long, or empty lines without number end it.
  * - G3 An address that nothing answers at fails at once; one that has answered may be gone for a moment.
  * - G4 An answer must begin in time.
+ * - G5 What may have taken a request is told as such, whatever its answer is taken for: it may have done what it was asked.
  */
 import { plain } from "./Plain.ts"
 
@@ -16,6 +17,8 @@ export interface GuardOptions {
   readonly fetch?: typeof globalThis.fetch
   /** How long an answer may take to begin. */
   readonly answerMillis: number
+  /** Told when a request may have been taken. */
+  readonly onSent?: () => void
 }
 
 /** Larger than any answer: a page of history has 1 MiB. */
@@ -130,18 +133,25 @@ export const guardedFetch = (options: GuardOptions): typeof globalThis.fetch => 
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(), options.answerMillis)
     const signal = AbortSignal.any([late.signal, ...(init.signal ? [init.signal] : [])])
+    const sent = () => options.onSent?.() // G5
     try {
-      return await send(url, { ...init, redirect: "manual", signal })
+      const response = await send(url, { ...init, redirect: "manual", signal })
+      sent()
+      return response
     } catch (error) {
       if (init.signal?.aborted === true) throw error
       if (late.signal.aborted) {
+        sent()
         return {
           reason: `${url.origin} took a connection and did not answer within ${options.answerMillis / 1_000} s`,
           retryable: false,
         } // G4
       }
       const reason = problemOf(error, url)
-      if (reason === undefined) throw lost()
+      if (reason === undefined) {
+        sent()
+        throw lost()
+      }
       return { reason, retryable: contacted } // G3
     } finally {
       clearTimeout(timer) // what has begun may take as long as it likes

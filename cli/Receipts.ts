@@ -18,6 +18,9 @@ const receiptText = (receipt: Receipt, key: string): string =>
     key,
   })
 
+/** What does not say that nothing was accepted: whoever repeats without the key may have it accepted twice. */
+const leavesOpen: ReadonlySet<string> = new Set(["Unavailable", "InternalDefect"])
+
 /** A call that ends without an answer may have been accepted: its key tells, and nothing else does. */
 export const tellingKey = <A, E extends { readonly _tag: string }, R>(
   session: Session,
@@ -29,9 +32,7 @@ export const tellingKey = <A, E extends { readonly _tag: string }, R>(
   )
   return effect.pipe(
     Effect.tapError((error) =>
-      error._tag === "Unavailable" && "retryable" in error && error.retryable === true
-        ? note
-        : Effect.void,
+      leavesOpen.has(error._tag) && session.mayHaveBeenSent() ? note : Effect.void,
     ),
     Effect.onInterrupt(() => note),
   )

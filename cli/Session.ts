@@ -28,6 +28,8 @@ export interface Session {
   readonly ownerId: Effect.Effect<OwnerId, Stopped>
   /** Who the token says calls. */
   readonly principal: string | undefined
+  /** Whether a call may have been taken by whatever is at the address. */
+  readonly mayHaveBeenSent: () => boolean
   /** Asks for another token where this one has run out; whether there is one. */
   readonly renewToken: Effect.Effect<boolean>
   /** Who says so, where a command asks for a name. */
@@ -149,10 +151,16 @@ const connect = Effect.fnUntraced(function* (settings: Settings, url: URL, answe
   if (settings.token === undefined) return yield* noToken
   const token = holdToken(settings.token)
   let problem: Stopped | undefined
+  let sent = false
   const first = yield* Effect.tryPromise({ try: token.current, catch: asStopped }) // N1
   const layer = HeddleClient.layerHttp({
     url: url.href,
-    fetch: guardedFetch({ answerMillis }),
+    fetch: guardedFetch({
+      answerMillis,
+      onSent: () => {
+        sent = true
+      },
+    }),
     token: () =>
       token.current().catch((error: unknown) => {
         if (isStopped(error)) problem = error
@@ -166,6 +174,7 @@ const connect = Effect.fnUntraced(function* (settings: Settings, url: URL, answe
     principal: claimsOf(first).principal,
     renewToken: Effect.orElseSucceed(Effect.tryPromise(token.renew), () => false),
     problem: () => problem,
+    mayHaveBeenSent: () => sent,
   }
 })
 
@@ -180,7 +189,7 @@ export const withSession = Effect.fnUntraced(function* <R>(
   const output = yield* Output
   const settings = yield* readSettings()
   const url = yield* attempt(() => checkUrl(settings)) // N1
-  const { client, principal, problem, renewToken } = yield* connect(
+  const { client, mayHaveBeenSent, principal, problem, renewToken } = yield* connect(
     settings,
     url,
     flags.connectTimeout,
@@ -194,6 +203,7 @@ export const withSession = Effect.fnUntraced(function* <R>(
     url: url.origin,
     ownerId: checkOwner(settings),
     principal,
+    mayHaveBeenSent,
     renewToken,
     author: settings.author ?? machineUser(),
     json,

@@ -405,6 +405,30 @@ describe("heddle, where no deployment is", () => {
     )
   }
 
+  it.live("tells the key of a submit wherever it may have been accepted, and only there", () =>
+    Effect.gen(function* () {
+      const { run } = yield* world()
+      for (const [serve, path] of [
+        [() => undefined, ""],
+        [plainAnswer(502, {}, "<html>"), ""],
+        [plainAnswer(504), "/rpc"],
+        [plainAnswer(200, { "content-type": "text/html" }, "<html>"), ""],
+      ] as const) {
+        const url = yield* listening((_, response) => serve(response))
+        const args = ["--url", `${url}${path}`, "--connect-timeout", "500ms", "--key", "k-1"]
+        const ended = yield* run([...submit, ...args])
+        expect(ended).toMatchObject({ code: 3, stdout: "" })
+        expect(ended.stderr).toContain("Repeat it with --key k-1")
+      }
+      const closed = yield* Effect.scoped(listening(() => undefined))
+      expect((yield* run([...submit, "--url", closed])).stderr).not.toContain("--key")
+      const denied = yield* world({
+        submit: fails(new Errors.AgentNotRegistered({ agent: AgentId.make("refund") })),
+      })
+      expect((yield* denied.run(submit)).stderr).not.toContain("Repeat it with --key")
+    }),
+  )
+
   it.live("ends with 3 and says so: nobody listens, no such name, no HTTP", () =>
     Effect.gen(function* () {
       const { run } = yield* world()
