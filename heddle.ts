@@ -188,7 +188,13 @@ const edgeOf = ({ corsOrigins = [], rateLimiter, tokens }: Options<unknown>, lim
     origins: corsOrigins,
     bearer: makeBearer({
       limits,
-      trusted: trusted && ((env: unknown) => deployable(() => checkTrusted(trusted(env)))),
+      // What `tokens` itself throws is not of our words: it may hold a secret, and is told as any defect.
+      trusted:
+        trusted &&
+        ((env: unknown) => {
+          const all = trusted(env)
+          return deployable(() => checkTrusted(all))
+        }),
     }),
     rateLimiter:
       limiter &&

@@ -133,6 +133,20 @@ describe("a deployment", () => {
     logged.mockRestore()
   })
 
+  it("logs no word of what its own options throw: a secret may be in it", async () => {
+    const logged = vi.spyOn(console, "log").mockImplementation(() => undefined)
+    const { fetch } = Heddle.make({
+      agents: [Free],
+      tokens: (env: { readonly KEYS: string }) => JSON.parse(env.KEYS) as [],
+    })
+    const response = await fetch(rpc("a.b.c"), { KEYS: "sesame" }, waiting)
+    expect(response.status).toBe(500)
+    const lines = JSON.stringify(logged.mock.calls.map((call) => call.map(String)))
+    expect(lines).toContain("SyntaxError")
+    expect(lines).not.toContain("sesame")
+    logged.mockRestore()
+  })
+
   it("takes the tokens that it says, and no longer those of the environment", async () => {
     const namespace = { getByName: () => undefined }
     const env = { MINE: secret, OWNERS: namespace, THREADS: namespace, HEDDLE_JWT_SECRET: "other" }
