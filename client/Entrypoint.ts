@@ -6,9 +6,12 @@
  */
 import { WorkerEntrypoint } from "cloudflare:workers"
 import { Effect } from "effect"
+import { InternalDefect } from "../contracts/Errors.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import type { WireExit, WireMessage, WireSink, WireTarget } from "../contracts/transport/Wire.ts"
+import { transportFailure } from "../contracts/transport/WireExits.ts"
 import { makeEdge } from "./Edge.ts"
+import { logDefect } from "./EdgeDefect.ts"
 import { type Identity, identityOfProps } from "./Identity.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
 import { type Admission, admitted, type RateLimiter } from "./RateLimit.ts"
@@ -40,8 +43,17 @@ export type EntrypointClass = new (
 /** The class to extend and export, so that other Workers can bind it. */
 export const makeEntrypoint = (options: EntrypointOptions): EntrypointClass =>
   class extends WorkerEntrypoint<unknown, unknown> {
-    /** One request in, its exit out; the values of a stream go to the sink meanwhile. */
+    /** One request in, its exit out; the values of a stream go to the sink meanwhile. Never rejects. */
     async call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
+      try {
+        return await this.#serve(message, sink)
+      } catch (error) {
+        const reference = logDefect("service binding's", error)
+        return transportFailure(new InternalDefect({ reference }))
+      }
+    }
+
+    async #serve(message: WireMessage, sink?: WireSink): Promise<WireExit> {
       const targets = options.targets(this.env)
       const identity = identityOfProps(this.ctx.props)
       const admission = admissionOf(identity, this.env, options)

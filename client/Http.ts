@@ -17,10 +17,10 @@ import { Effect, Semaphore } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import type { Unavailable } from "../contracts/Errors.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
-import { describeThrown } from "../contracts/Thrown.ts"
 import { type Bearer, makeBearer, type Undecided } from "./Auth.ts"
 import { checkOrigins, preflight, readable } from "./Cors.ts"
 import { makeEdge } from "./Edge.ts"
+import { logDefect } from "./EdgeDefect.ts"
 import type { Verified } from "./Identity.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
 import {
@@ -234,10 +234,6 @@ const route = async (
   }
 }
 
-/** A deployment that cannot work says so in words of ours, and what to change. */
-const isDeployment = (error: unknown): error is Error =>
-  error instanceof Error && error.name === "DeploymentError"
-
 /** The `fetch` handler of a deployment. Never rejects. Throws when its options cannot work. */
 export const makeHttpHandler = (options: HttpOptions): HttpHandler => {
   const allowed = checkOrigins(options.origins ?? [])
@@ -247,9 +243,7 @@ export const makeHttpHandler = (options: HttpOptions): HttpHandler => {
     try {
       return readable(request, allowed, await route(request, env, ctx, settled))
     } catch (error) {
-      const reference = crypto.randomUUID()
-      const what = isDeployment(error) ? error.message : describeThrown(error)
-      Effect.runFork(Effect.logError(`Defect ${reference} in the HTTP edge: ${what}`))
+      const reference = logDefect("HTTP", error)
       return readable(request, allowed, answer(500, { _tag: "InternalDefect", reference })) // H1
     }
   }

@@ -90,6 +90,14 @@ export const edge = {
 
 export class EdgeApi extends makeEntrypoint(edge) {}
 
+/** Of a deployment that cannot work. */
+export class BrokenApi extends makeEntrypoint({
+  ...edge,
+  targets: () => {
+    throw new Error("sesame")
+  },
+}) {}
+
 export const edgeFetch = makeHttpHandler(edge)
 
 const limited = { ...edge, rateLimiter: (env: unknown) => (env as Cloudflare.Env).EDGE_LIMITER }

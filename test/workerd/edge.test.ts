@@ -233,6 +233,28 @@ describe("a service binding", () => {
   )
 })
 
+describe("a service binding to a deployment that cannot work", () => {
+  it.live("is answered typed, with a reference alone", () =>
+    Effect.gen(function* () {
+      const { BrokenApi } = exports as unknown as { readonly BrokenApi: LoopbackEntrypoint }
+      const broken = BrokenApi({ props: grants() })
+      const exit = yield* Effect.promise(async () =>
+        broken.call({
+          _tag: "Request",
+          id: "1",
+          tag: "history",
+          payload: freshPlace(),
+          headers: [],
+        }),
+      )
+      expect(exit).toEqual({
+        _tag: "Failure",
+        cause: [{ _tag: "Fail", error: { _tag: "InternalDefect", reference: expect.any(String) } }],
+      })
+    }),
+  )
+})
+
 describe("HTTPS", () => {
   it.live("without a secret is closed, and calls no object", () =>
     Effect.gen(function* () {

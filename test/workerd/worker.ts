@@ -2,7 +2,7 @@
 export { AlarmProbe } from "./alarm-probe.ts"
 import { providedFetch } from "./edge-provider.ts"
 
-export { EdgeApi, EdgeOwner, EdgeThread, LimitedApi } from "./edge-probe.ts"
+export { BrokenApi, EdgeApi, EdgeOwner, EdgeThread, LimitedApi } from "./edge-probe.ts"
 import { loomScheduled } from "./loom-worker.ts"
 
 export { LoomApi, LoomBank, LoomOwner, LoomRegistry, LoomThread } from "./loom-worker.ts"
