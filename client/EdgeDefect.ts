@@ -12,9 +12,9 @@ const isDeployment = (error: unknown): error is Error =>
   error instanceof Error && error.name === "DeploymentError"
 
 /** Logs it, and gives the reference. */
-export const logDefect = (edge: string, error: unknown): string => {
-  const reference = crypto.randomUUID()
-  const what = isDeployment(error) ? error.message : describeThrown(error)
-  Effect.runFork(Effect.logError(`Defect ${reference} in the ${edge} edge: ${what}`)) // F1
-  return reference
-}
+export const logDefect = (edge: string, error: unknown): Effect.Effect<string> =>
+  Effect.suspend(() => {
+    const reference = crypto.randomUUID()
+    const what = isDeployment(error) ? error.message : describeThrown(error)
+    return Effect.as(Effect.logError(`Defect ${reference} in the ${edge} edge: ${what}`), reference) // F1
+  })

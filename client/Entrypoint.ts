@@ -48,7 +48,7 @@ export const makeEntrypoint = (options: EntrypointOptions): EntrypointClass =>
       try {
         return await this.#serve(message, sink)
       } catch (error) {
-        const reference = logDefect("service binding's", error)
+        const reference = await Effect.runPromise(logDefect("service binding's", error))
         return transportFailure(new InternalDefect({ reference }))
       }
     }

@@ -243,7 +243,7 @@ export const makeHttpHandler = (options: HttpOptions): HttpHandler => {
     try {
       return readable(request, allowed, await route(request, env, ctx, settled))
     } catch (error) {
-      const reference = logDefect("HTTP", error)
+      const reference = await Effect.runPromise(logDefect("HTTP", error))
       return readable(request, allowed, answer(500, { _tag: "InternalDefect", reference })) // H1
     }
   }
