@@ -143,7 +143,10 @@ const untilSettled = (
   const { ownerId, threadId, submissionId } = submitted
   return Effect.matchEffect(rpc.awaitSettlement({ ownerId, threadId, submissionId }), {
     onSuccess: (reply) =>
-      reply._tag === "Settled" ? Effect.succeed(reply.settlement) : untilSettled(rpc, submitted, 0),
+      reply._tag === "Settled"
+        ? Effect.succeed(reply.settlement)
+        : // A deployment that says so at once is not asked again at once.
+          Effect.andThen(pause(waitCurve, 1), untilSettled(rpc, submitted, 0)),
     onFailure: (error) =>
       canRepeat(error) && lost < lostWaitsMax
         ? Effect.andThen(pause(waitCurve, lost + 1), untilSettled(rpc, submitted, lost + 1))

@@ -11,7 +11,7 @@ import { operationShapes, type Operations } from "../generated/operations.ts"
 import type { Settlement, SubmitPayload } from "../generated/types.ts"
 import { httpTarget, type HttpTargetOptions } from "../HttpTarget.ts"
 import { type CallOptions, makeOperations, unaryRepetition } from "./Operations.ts"
-import type { Repetition } from "./Repeat.ts"
+import { pause, type Repetition } from "./Repeat.ts"
 import { submittingMany } from "./submitMany.ts"
 
 export * from "../generated/errors.ts"
@@ -73,6 +73,8 @@ export const createHeddle = (options: HeddleOptions): Heddle => {
     for (;;) {
       const reply = await awaitSettlement({ ownerId, threadId, submissionId }, callOptions)
       if (reply._tag === "Settled") return reply.settlement
+      // A deployment that says so at once is not asked again at once.
+      await pause(waitRepetition.curve, 1, callOptions?.signal)
     }
   }
   return {

@@ -131,7 +131,7 @@ describe("the client over HTTPS", () => {
     }),
   )
 
-  it.effect("waits on when a wait ends without a settlement", () =>
+  it.live("waits on when a wait ends without a settlement", () =>
     Effect.gen(function* () {
       const replies: Array<AwaitSettlementReply> = [
         { _tag: "Pending" },

@@ -261,6 +261,18 @@ describe("waiting for a settlement", () => {
     )
   })
 
+  it("asks no more often than it takes to notice, where a deployment ends each wait at once", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const fake = fakeBinding(() => ok({ _tag: "Pending" }))
+    const leaving = new AbortController()
+    const waiting = rejection(createHeddle(fake).awaitSettled(submitted, leaving))
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(fake.requests.length).toBeGreaterThan(50)
+    expect(fake.requests.length).toBeLessThan(250)
+    leaving.abort("enough")
+    expect(await waiting).toBe("enough")
+  })
+
   it("follows a submit of its own", async () => {
     const fake = fakeBinding(
       () => ok(receipt),
