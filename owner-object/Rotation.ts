@@ -10,6 +10,8 @@
  * - R4 An enrolled lane is always due at some time: a visit, or the end of its cover.
  * - R5 Of a faulted lane only what failed is tried: its recovery, or its visit.
  * - R6 Of a condemned lane only its forgetting is tried, and not while a mutation of it is active.
+ * - R7 What would start an attempt is held once its time has come and none may be started, whatever it waited
+ *   for before: a due lane that no selection may take would be looked at for ever.
  */
 import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
@@ -30,6 +32,10 @@ export interface Cover {
 const coveredBy = (asked: Need | undefined, cover: Need): Need =>
   asked === undefined || asked.work === "held" || cover.at < asked.at ? cover : asked
 
+/** What would start an attempt, unless it waits for the end of another's. // R7 */
+const starting = (lane: Lane, need: Need, now: number): Need =>
+  lane.marks.held === true && need.at <= now ? { ...need, work: "held" } : need
+
 /** The lines of the table from `recoverAt` on: what the stored report asks for. */
 const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined => {
   const report = lane.report
@@ -46,11 +52,12 @@ const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined
   const dueAt = Math.min(report.dueAt ?? Infinity, report.upkeepAt ?? Infinity)
   if (dueAt === Infinity) return undefined
   if (lane.marks.stalledUntilAt !== undefined) {
-    return { work: "dispatch", at: Math.max(dueAt, lane.marks.stalledUntilAt) }
+    const at = Math.max(dueAt, lane.marks.stalledUntilAt)
+    return starting(lane, { work: "dispatch", at }, now)
   }
   const binding = lane.marks.binding
   if (binding !== undefined && binding.submissionId === report.head?.submissionId) {
-    return { work: "binding", at: Math.max(dueAt, binding.notBefore) }
+    return starting(lane, { work: "binding", at: Math.max(dueAt, binding.notBefore) }, now)
   }
   return { work: lane.marks.held === true ? "held" : "dispatch", at: dueAt }
 }

@@ -5,6 +5,7 @@
  * - W2 I8: a lane is looked at after each commit of its owner and of its thread.
  * - W5 I10 and I19: an owner's call is looked at as it is made, by what its commits said of its lanes.
  * - W4 I17: an answer is looked at where it leaves its object.
+ * - W6 I18: an object that commits without end while time stands still is stopped, or the run would not end.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
  */
@@ -25,14 +26,37 @@ const mistakes = /mistake of ours|answered with a defect|^Defect \S+ in (?!agent
 const ownerOf = (world: World, thread: SimulatedObject): SimulatedObject =>
   world.platform.object("owner", thread.name.slice(0, thread.name.indexOf("/")))
 
-export const watchWorld = (world: World, violate: Violate): Watching =>
-  watching(world, violate, makeTurns(world, violate))
+/** Far above what any object commits at one time. */
+const commitsAtOnceMost = 2_000
 
-const watching = (world: World, violate: Violate, turns: Turns): Watching => ({
+/** Throws, as the storage of an object that must not go on. // W6 */
+const makeBrake = ({ queue }: World, violate: Violate) => {
+  const counts = new Map<string, { at: number; commits: number }>()
+  return ({ name }: SimulatedObject): void => {
+    const at = queue.now()
+    const last = counts.get(name)
+    const commits = last?.at === at ? last.commits + 1 : 1
+    counts.set(name, { at, commits })
+    if (commits < commitsAtOnceMost) return
+    if (commits === commitsAtOnceMost) violate("I18", `${name} commits without end at one time`)
+    throw new Error("too many commits at one time")
+  }
+}
+
+export const watchWorld = (world: World, violate: Violate): Watching =>
+  watching(world, violate, makeTurns(world, violate), makeBrake(world, violate))
+
+const watching = (
+  world: World,
+  violate: Violate,
+  turns: Turns,
+  brake: (object: SimulatedObject) => void,
+): Watching => ({
   onWrite: turns.onWrite,
   onUndone: turns.onUndone,
   onCall: turns.onCall, // W5
   onBatch: (object) => {
+    brake(object) // W6
     if (object.kind === "owner") {
       alarmCovers(world, object, violate) // W1
       lanesKnow(world, object, violate) // W2

@@ -4,16 +4,19 @@ import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
 import { type Block, nextGeneration, runBlock, writeLane } from "../../../owner-object/Block.ts"
 import type { Lane } from "../../../owner-object/Lane.ts"
 import { beginLife, type Life, type RunningPass } from "../../../owner-object/Life.ts"
+import { earliestTicket } from "../../../owner-object/LaneTable.ts"
 import { select } from "../../../owner-object/Select.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
-import { condemnedBy, laneOf, now, ready, running } from "./lanes.ts"
+import { condemnedBy, laneOf, now, ready, running, submissionId } from "./lanes.ts"
 
 let life: Life
+let storage: ReturnType<typeof openNodeStorage>
 let inBlock: <A>(body: (block: Block) => A) => A
 let pass: RunningPass
 
 const begin = (limits: Partial<Limits> = {}) => {
-  const host = makeNodeHost({ name: "tenant", storage: openNodeStorage(), now: () => now })
+  storage = openNodeStorage()
+  const host = makeNodeHost({ name: "tenant", storage, now: () => now })
   life = beginLife(host, OwnerId.make("tenant"), null)
   inBlock = (body) => runBlock(host, life, makeLimits(limits), () => undefined, body)
   pass = {
@@ -40,6 +43,14 @@ const add = (name: string, fields: Partial<Lane>) =>
 const picked = () => inBlock((block) => select(block, pass)).map((pick) => pick.lane.threadId)
 
 const slow = { failures: 1 }
+
+const waited = {
+  submissionId,
+  attempts: 1,
+  notBefore: now - 1,
+  reportedAt: now - 5_000,
+  agentsDigest: "agents",
+}
 
 describe("selection", () => {
   beforeEach(() => begin())
@@ -123,5 +134,23 @@ describe("selection", () => {
       writeLane(block, run, { ...run, report: ready({ revision: 2 }) }, { afterTurn: true }),
     )
     expect(picked()).toEqual(["waits"])
+  })
+
+  it.each([
+    ["is ready", {}],
+    ["waited for its agent", { binding: waited }],
+    ["was stalled", { stalls: 1, stalledUntilAt: now - 1 }],
+    ["failed before", { failures: 1, backoffUntilAt: now - 1 }],
+    ["is unchanged after its turns", { unchanged: 3 }],
+  ] as const)("leaves nothing due that it may not take: a lane that %s is held", (_, marks) => {
+    begin({ runningPerOwner: 1 })
+    const run = add("runs", { report: running() })
+    add("waits", { report: ready(), marks })
+    expect(picked()).toEqual([])
+    expect(earliestTicket(storage.sql, false)).toBe(run.nextAt)
+    inBlock((block) =>
+      writeLane(block, run, { ...run, report: ready({ revision: 2 }) }, { afterTurn: true }),
+    )
+    expect(picked()).toContain("waits")
   })
 })
