@@ -1,6 +1,7 @@
 /** What somebody's word does to a run that nobody can read, or that ended in vain before it. */
 import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
+import { makeLimits } from "../../../contracts/Limits.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { io, lose, payment, questionsOf, settle, settlementOf } from "./calls.ts"
 import { accepted, go, makeWorld } from "./harness.ts"
@@ -54,7 +55,7 @@ describe("a word on one of two calls", () => {
     const world = makeWorld({ agents: [agent] })
     const { submissionId } = await accepted(world.admit("agent", ""))
     await go(world.process())
-    world.time.now += 1
+    world.time.now += 1 + makeLimits().clockAllowanceMillis
     await go(world.recover())
     const counts = () => world.storage.sql.all("SELECT ended, vanished FROM submissions")[0]
     world.storage.sql.run("UPDATE submissions SET ended = 7, vanished = 5")
