@@ -4,6 +4,8 @@
  * - R1 A repair is one block with the look that justifies it.
  * - R2 A restart alone is no failure: an attempt that recorded a result starts the count of the vanished
  *   anew, and so does another code version; the rest put the submission off, longer each time.
+ * - R3 What is lost under one version after the other rests longer each time, too: while two are out at once,
+ *   an object comes back now with the one, now with the other.
  */
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { RecoveryReport } from "../contracts/Recovery.ts"
@@ -12,6 +14,7 @@ import { type Decided, decide, isReconcilable } from "./Decision.ts"
 import { evidenceOf, suspensionOf } from "./Evidence.ts"
 import { systemFailure } from "./Failures.ts"
 import { append, progressed } from "./Journal.ts"
+import { lastInterruption } from "./Interruption.ts"
 import { abortOf, readRow, retriesOf, type SubmissionRow } from "./Ledger.ts"
 import type { OpenCall } from "./OpenCalls.ts"
 import { park, resume } from "./Park.ts"
@@ -19,14 +22,23 @@ import { type Asked, lookLater } from "./Reconcile.ts"
 import { abortedBy, exhausted, release, settle } from "./Settle.ts"
 import type { Thread } from "./Thread.ts"
 
-/** Records that the attempt was lost with its object. */
-const interrupted = (block: Block, row: SubmissionRow, vanished: number): void => {
+/** Records that the attempt was lost with its object; `lost` counts those before it under any version. */
+const interrupted = (block: Block, row: SubmissionRow, vanished: number, lost = vanished): void => {
+  const { attempts, vanishedVersion } = row
   append(block, {
     submission: row.sequence,
     kind: "AttemptInterrupted",
     epoch: row.epoch,
-    payload: JSON.stringify({ attempts: row.attempts, vanished }),
+    payload: JSON.stringify({ attempts, codeVersion: vanishedVersion, lost, vanished }),
   })
+}
+
+/** How many attempts in a row were lost, under whatever version, with this one. // R3 */
+const lostInARow = ({ sql }: Block, row: SubmissionRow): number => {
+  const before = lastInterruption(sql, row.sequence)
+  if (before?.attempts !== row.attempts - 1) return row.vanished
+  const goesOn = before.codeVersion !== row.vanishedVersion || before.vanished === row.vanished - 1
+  return goesOn ? before.lost + 1 : row.vanished
 }
 
 /** Settles what was to be aborted when its attempt was lost. No handler is left to be fenced off. */
@@ -42,8 +54,9 @@ const resumeLost = (block: Block, row: SubmissionRow): void => {
   const { limits, options } = block.thread
   const result = progressed(block.sql, row.sequence, row.epoch)
   const vanished = result ? 1 : row.vanished // R2
+  const lost = result ? 1 : lostInARow(block, row) // R3
   const retries = retriesOf(row)
-  interrupted(block, row, vanished)
+  interrupted(block, row, vanished, lost)
   if (vanished >= limits.attemptsLost && row.vanishedVersion === options.codeVersion)
     // R2
     return settle(block, row, {
@@ -57,7 +70,7 @@ const resumeLost = (block: Block, row: SubmissionRow): void => {
   release(block, row, {
     ended: result ? 0 : row.ended,
     vanished,
-    dueAt: block.now + delayMillis(curve, vanished),
+    dueAt: block.now + delayMillis(curve, lost),
     retries,
   })
 }

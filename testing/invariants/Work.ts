@@ -3,8 +3,8 @@
  *
  * - B1 An alarm rings by the platform's clock. An object whose clock is behind learns of it by a ring that came
  *   early, and sets the next ones later: no deadline is rung for over and over.
- * - B2 A submission that kills its object rests longer each time; somebody's `retry`, and another deployment,
- *   start its counts anew.
+ * - B2 A submission that kills its object rests longer each time; somebody's `retry` starts its count anew,
+ *   another deployment does not.
  */
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
@@ -17,8 +17,7 @@ const killsMost = 13
 
 const killsAreBounded = ({ killed, plan }: World, violate: Violate): void => {
   const again = plan.operations.filter(({ _tag }) => _tag === "Retry").length
-  const deploys = plan.faults.some(({ kind }) => kind === "deployment")
-  const most = deploys ? 60 : killsMost + again // B2
+  const most = killsMost + again // B2
   for (const [submissionId, times] of killed)
     if (times > most) violate("I18", `${submissionId} has killed its object ${times} times`)
 }

@@ -33,7 +33,7 @@ const caller = (
 
 const rowOf = (world: World) =>
   world.storage.sql.all<Record<string, number | string>>(
-    "SELECT state, ended, vanished, vanishedVersion FROM submissions",
+    "SELECT state, ended, vanished, vanishedVersion, dueAt FROM submissions",
   )[0]
 
 describe("the tries of a call", () => {
@@ -128,6 +128,21 @@ describe("the tries of a call", () => {
       failure: { tag: "AttemptsLost" },
       attempts: 32,
     })
+  })
+
+  it("that are lost now under one code version, now under another, rest longer each time", async () => {
+    const hangs = Agent.make("agent", io).handler(() => Effect.never)
+    const world = makeWorld({ agents: [hangs], codeVersion: "v1", cutsOff: true })
+    await accepted(world.admit("agent", ""))
+    const rests: Array<number> = []
+    for (const codeVersion of ["v1", "v2", "v2", "v1", "v2", "v1"]) {
+      await lose(world, { codeVersion })
+      await go(world.recover())
+      const { dueAt } = rowOf(world) as { readonly dueAt: number }
+      rests.push(dueAt - world.time.now)
+      world.time.now = dueAt
+    }
+    expect(rests).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000])
   })
 
   it("that are lost too often, with a call of which nobody knows, make it unknown", async () => {
