@@ -4,6 +4,7 @@
  * - P1 All that stands in a thread was sent to it by somebody: each submission, each abort, each pause.
  * - P2 A thread to which nothing was done, of an owner to which nothing was done, has work that is due and waits
  *   no longer than slots and backoffs explain, whatever is done to its neighbours; and no fault.
+ * - P3 While as many attempts run as may, as long as they hang, the rest are held: that is the owner's limit.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Plan } from "../Plan.ts"
@@ -109,6 +110,11 @@ const isKept = ({ state }: SimulatedObject, now: number, most: number): Waiting 
   return now - Math.max(head.since, last?.at ?? 0) > most ? head : undefined
 }
 
+/** Whether its owner holds it until another's attempt has ended. // P3 */
+const isHeld = ({ state }: SimulatedObject, threadId: string): boolean =>
+  state.hasTable("lanes") &&
+  state.read("SELECT 1 FROM lanes WHERE thread_id = ? AND work = 'held'", threadId).length > 0
+
 /** Whether something that was sent to a thread has killed its object: that was done to it, too. */
 const isDeadly = ({ killed }: World, { state }: SimulatedObject): boolean =>
   [...killed.keys()].some(
@@ -125,13 +131,13 @@ export const neighboursGoOn = (world: World, violate: Violate): void => {
     const thread = platform.object("thread", `${ownerId}/${threadId}`)
     if (!thread.state.hasTable("submissions")) continue
     if (isDeadly(world, thread)) continue
+    const owner = platform.object("owner", ownerId)
     const kept = isKept(thread, queue.now(), keptMost(plan))
-    if (kept !== undefined)
+    if (kept !== undefined && !isHeld(owner, threadId))
       violate(
         "I9",
         `${thread.name}: submission ${kept.sequence} is ready since ${kept.since - startsAt} ms, and nothing was done to its thread`,
       )
-    const owner = platform.object("owner", ownerId)
     if (!owner.state.hasTable("recovery_faults")) continue
     const faults = owner.state.read("SELECT 1 FROM recovery_faults WHERE thread_id = ?", threadId)
     if (faults.length > 0) violate("I9", `${thread.name} has a fault, and nothing was done to it`)
