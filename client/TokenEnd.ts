@@ -16,12 +16,17 @@ const expired = new Unauthenticated({ reason: "The token has expired" })
 /** Each public call may fail so: the guard of an edge declares it for all of them, and not their own errors. */
 const failExpired = Stream.fail(expired as never)
 
+/** Waits until a time. */
+const until = (atMillis: number): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.sleep(Math.min(Math.max(atMillis - now, 0), longestMillis)),
+  )
+
 /** Waits until so many milliseconds after the end, and fails. */
-export const tokenEnd = Effect.fnUntraced(function* (expiresAt: number, graceMillis: number) {
-  const now = yield* Clock.currentTimeMillis
-  yield* Effect.sleep(Math.min(Math.max(expiresAt + graceMillis - now, 0), longestMillis))
-  return yield* expired
-})
+export const tokenEnd = (
+  expiresAt: number,
+  graceMillis: number,
+): Effect.Effect<never, Unauthenticated> => Effect.andThen(until(expiresAt + graceMillis), expired)
 
 /** The stream until the token of its reader ends; `cursorOf` makes the last frame from the one that was shown last. */
 export const untilTokenEnds = <Frame, E, R>(
@@ -32,13 +37,9 @@ export const untilTokenEnds = <Frame, E, R>(
   if (expiresAt === undefined) return frames
   return Stream.suspend(() => {
     let over = false
-    const ending = Effect.ignore(tokenEnd(expiresAt, 0)).pipe(
-      Effect.andThen(
-        Effect.sync(() => {
-          over = true
-        }),
-      ),
-    )
+    const ending = Effect.map(until(expiresAt), () => {
+      over = true
+    })
     const last = Stream.suspend(() =>
       over
         ? Stream.concat(Stream.fromIterable(cursorOf()), failExpired) // D2

@@ -3,7 +3,7 @@
  *
  * - L1 An operator says about a call what really happened, and nothing else.
  */
-import { Context, Effect, type Exit, Scope, Stream } from "effect"
+import { Cause, Context, Effect, type Exit, Scope, Stream } from "effect"
 import { type Caller, callerHeaders } from "../contracts/Authorization.ts"
 import type { AgentId, IdempotencyKey, OwnerId } from "../contracts/Identifiers.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
@@ -83,11 +83,22 @@ export interface Doing {
   readonly cron: () => Effect.Effect<unknown, unknown>
 }
 
+/** What comes of it is its caller's to look at; but a client that breaks is a mistake of ours. */
+const quietly = (
+  { violate }: Doing,
+  effect: Effect.Effect<unknown, unknown>,
+): Effect.Effect<void> =>
+  Effect.catchCause(Effect.asVoid(effect), (cause) =>
+    Effect.sync(() => {
+      if (Cause.hasDies(cause)) violate("no mistakes of ours", `a client: ${Cause.pretty(cause)}`)
+    }),
+  )
+
 const awaitIt = ({ rpcs }: Client, intent: Intent, doing: Doing): Effect.Effect<void> => {
   const receipt = intent.receipts[0]
   if (receipt === undefined) return Effect.void
   const { ownerId, submissionId, threadId } = receipt
-  const wait = (turns: number): Effect.Effect<void> =>
+  const wait = (turns: number): Effect.Effect<void, unknown> =>
     persist(
       rpcs.thread.awaitSettlement({ ownerId, threadId, submissionId }),
       doing.faults.isHealed,
@@ -99,9 +110,8 @@ const awaitIt = ({ rpcs }: Client, intent: Intent, doing: Doing): Effect.Effect<
         }
         return turns > 20 || doing.faults.isHealed() ? Effect.void : wait(turns + 1)
       }),
-      Effect.catchCause(() => Effect.void),
     )
-  return wait(0)
+  return quietly(doing, wait(0))
 }
 
 type Submit = Extract<Operation, { readonly _tag: "Submit" }>
@@ -261,8 +271,7 @@ export const perform = (
 ): Effect.Effect<void> => {
   const { plan, told } = doing
   const { owner, thread } = client.rpcs
-  const quietly = (effect: Effect.Effect<unknown, unknown>) =>
-    Effect.catchCause(Effect.asVoid(effect), () => Effect.void)
+  const calmly = (effect: Effect.Effect<unknown, unknown>) => quietly(doing, effect)
   switch (operation._tag) {
     case "Submit":
       return submit(client, operation, doing)
@@ -273,34 +282,34 @@ export const perform = (
       if (intent === undefined || receipt === undefined) return Effect.void
       const { ownerId, submissionId, threadId } = receipt
       const payload = { ownerId, threadId, submissionId, ...said }
-      if (operation._tag === "Retry") return quietly(owner.retry(payload))
+      if (operation._tag === "Retry") return calmly(owner.retry(payload))
       if (may(doing, operation.client, "abort", receipt)) intent.abortAsked = true
       const accepted = Effect.map(owner.abort(payload), () => {
         intent.abortAccepted = true
       })
-      return quietly(accepted)
+      return calmly(accepted)
     }
     case "SubmitMany":
       return submitMany(client, operation, doing)
     case "RetryMany":
-      return quietly(retryMany(owner, plan.owners[operation.owner] as OwnerId))
+      return calmly(retryMany(owner, plan.owners[operation.owner] as OwnerId))
     case "AbortMany":
-      return quietly(
+      return calmly(
         abortMany(owner, plan.owners[operation.owner] as OwnerId, { now: doing.queue.now(), told }),
       )
     case "Maintenance":
     case "Cron":
     case "Rebuild": {
       const ownerId = plan.owners[operation.owner] as OwnerId
-      if (operation._tag === "Cron") return quietly(doing.cron())
+      if (operation._tag === "Cron") return calmly(doing.cron())
       if (operation._tag === "Maintenance")
-        return quietly(owner.runMaintenance({ ownerId, timeoutMillis: 1_000 }))
+        return calmly(owner.runMaintenance({ ownerId, timeoutMillis: 1_000 }))
       const threadIds = plan.threads
         .filter((one) => one.ownerId === ownerId)
         .map((one) => one.threadId)
       return threadIds.length === 0
         ? Effect.void
-        : quietly(persist(owner.reconcile({ ownerId, threadIds }), () => false))
+        : calmly(persist(owner.reconcile({ ownerId, threadIds }), () => false))
     }
     default: {
       const address = plan.threads[operation.thread] as Address
@@ -308,23 +317,23 @@ export const perform = (
         case "Pause":
           if (may(doing, operation.client, "pauseThread", address))
             told.paused.add(operation.thread)
-          return quietly(owner.pauseThread({ ...address, ...said }))
+          return calmly(owner.pauseThread({ ...address, ...said }))
         case "Resume":
-          return quietly(owner.resumeThread({ ...address, ...said }))
+          return calmly(owner.resumeThread({ ...address, ...said }))
         case "Wake":
-          return quietly(owner.wake(address))
+          return calmly(owner.wake(address))
         case "Reconcile":
-          return quietly(
+          return calmly(
             owner.reconcile({ ownerId: address.ownerId, threadIds: [address.threadId] }),
           )
         case "Intrude":
           return intrude(client, address, doing)
         case "Resolve":
-          return quietly(resolveAll(client, address, doing))
+          return calmly(resolveAll(client, address, doing))
         case "Attend":
-          return quietly(attend(client, address, doing))
+          return calmly(attend(client, address, doing))
         case "Read":
-          return quietly(
+          return calmly(
             Effect.all([
               thread.history(address),
               thread.verify(address),
@@ -335,11 +344,11 @@ export const perform = (
             ]),
           )
         case "Observe":
-          return quietly(Effect.timeoutOption(Stream.runDrain(thread.observe(address)), 20_000))
+          return calmly(Effect.timeoutOption(Stream.runDrain(thread.observe(address)), 20_000))
         case "Forget":
           if (may(doing, operation.client, "forgetThread", address))
             told.forgotten.add(operation.thread)
-          return quietly(owner.forgetThread({ ...address, ...said, abort: operation.abort }))
+          return calmly(owner.forgetThread({ ...address, ...said, abort: operation.abort }))
       }
     }
   }

@@ -1,6 +1,7 @@
 /** `heddle pause` and `heddle resume`: holding a thread back, and letting it go on. */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import type { ThreadId } from "../../contracts/Identifiers.ts"
 import type { PauseReply } from "../../contracts/Pause.ts"
 import { author, reason, thread } from "../Parameters.ts"
 import { type Session, withSession } from "../Session.ts"
@@ -17,21 +18,29 @@ const show = (session: Session, reply: PauseReply) =>
     }),
   )
 
-export const pause = Command.make("pause", { thread, reason, author }, (given) =>
-  withSession(
-    Effect.fnUntraced(function* (session) {
-      const ownerId = yield* session.ownerId
-      const reply = yield* session.client.rpc.pauseThread({
-        ownerId,
-        threadId: given.thread,
-        author: Option.getOrElse(given.author, () => session.author),
-        reason: given.reason,
-      })
-      yield* show(session, reply)
-    }),
-    given.thread,
-  ),
-).pipe(
+interface Given {
+  readonly thread: ThreadId
+  readonly reason: string
+  readonly author: Option.Option<string>
+}
+
+const having =
+  (operation: "pauseThread" | "resumeThread") =>
+  ({ author: by, reason: why, thread: threadId }: Given) =>
+    withSession(
+      Effect.fnUntraced(function* (session) {
+        const reply = yield* session.client.rpc[operation]({
+          ownerId: yield* session.ownerId,
+          threadId,
+          author: Option.getOrElse(by, () => session.author),
+          reason: why,
+        })
+        yield* show(session, reply)
+      }),
+      threadId,
+    )
+
+export const pause = Command.make("pause", { thread, reason, author }, having("pauseThread")).pipe(
   Command.withDescription(
     "Hold a thread back: it accepts input and commands, and starts nothing. What runs goes on to its end.",
   ),
@@ -42,20 +51,7 @@ export const pause = Command.make("pause", { thread, reason, author }, (given) =
 export const resume = Command.make(
   "resume",
   { thread, reason: reason.pipe(Flag.withDefault("from the command line")), author },
-  (given) =>
-    withSession(
-      Effect.fnUntraced(function* (session) {
-        const ownerId = yield* session.ownerId
-        const reply = yield* session.client.rpc.resumeThread({
-          ownerId,
-          threadId: given.thread,
-          author: Option.getOrElse(given.author, () => session.author),
-          reason: given.reason,
-        })
-        yield* show(session, reply)
-      }),
-      given.thread,
-    ),
+  having("resumeThread"),
 ).pipe(
   Command.withDescription("Let a paused thread go on."),
   Command.withShortDescription("Let a paused thread go on"),

@@ -1,31 +1,11 @@
 import { join } from "node:path"
-import { build, type Rollup } from "vite"
 import { describe, expect, it } from "vitest"
 import { repositoryRoot } from "../../../scripts/workerBuild.ts"
+import { bundled } from "../bundled.ts"
 
-/** What a bundler makes of an entry: the code, and the modules that are in it. */
+/** The code of a bundle, and the modules of ours of which something is in it. */
 const bundle = async (code: string): Promise<{ code: string; ours: ReadonlyArray<string> }> => {
-  const entry = "\0entry"
-  const built = await build({
-    configFile: false,
-    logLevel: "silent",
-    root: repositoryRoot,
-    plugins: [
-      {
-        name: "entry",
-        resolveId: (id) => (id === "entry" ? entry : undefined),
-        load: (id) => (id === entry ? code : undefined),
-      },
-    ],
-    build: {
-      write: false,
-      minify: true,
-      rollupOptions: { input: "entry", preserveEntrySignatures: "strict" },
-    },
-  })
-  const chunks = ([built].flat() as ReadonlyArray<Rollup.RollupOutput>)
-    .flatMap(({ output }) => output)
-    .filter((one) => one.type === "chunk")
+  const chunks = await bundled(code)
   // Those of which something is left.
   const modules = chunks.flatMap((chunk) =>
     Object.entries(chunk.modules).flatMap(([id, { renderedLength }]) =>

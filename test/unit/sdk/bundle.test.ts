@@ -1,30 +1,11 @@
 import { join } from "node:path"
-import { build, type Rollup } from "vite"
+import type { Rollup } from "vite"
 import { beforeAll, describe, expect, it } from "vitest"
 import { repositoryRoot } from "../../../scripts/workerBuild.ts"
+import { bundled } from "../bundled.ts"
 
 const bundle = async (code: string): Promise<Rollup.OutputChunk> => {
-  const entry = "\0entry"
-  const built = await build({
-    configFile: false,
-    logLevel: "silent",
-    root: repositoryRoot,
-    plugins: [
-      {
-        name: "entry",
-        resolveId: (id) => (id === "entry" ? entry : undefined),
-        load: (id) => (id === entry ? code : undefined),
-      },
-    ],
-    build: {
-      write: false,
-      minify: true,
-      rollupOptions: { input: "entry", preserveEntrySignatures: "strict" },
-    },
-  })
-  const [chunk] = ([built].flat() as ReadonlyArray<Rollup.RollupOutput>).flatMap(({ output }) =>
-    output.filter((one) => one.type === "chunk"),
-  )
+  const [chunk] = await bundled(code)
   if (chunk === undefined) throw new Error("nothing was built")
   return chunk
 }
