@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { AgentId, OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { WorkerBuild } from "../../scripts/workerBuild.ts"
 import { makeCommand } from "../unit/cli/command.ts"
+import { startGateway } from "./gateway.ts"
 import { build, startServer } from "./server.ts"
 
 let worker: WorkerBuild
@@ -75,11 +76,15 @@ describe("heddle and a deployment", () => {
   it.live("wait and follow over a kill of the whole process", () =>
     Effect.gen(function* () {
       const { command, env, server, told } = yield* world
-      const { submissionId } = yield* told(0, ...submitTally(2_000))
-      const waiting = command.start(["wait", "t-1", submissionId], { env })
+      const { submissionId } = yield* told(0, ...submitTally(4_000))
+      const gateway = yield* startGateway(server.url)
+      // A command that has never reached anything says so at once, and does not wait.
+      const asked = gateway.seen("awaitSettlement")
+      const waits = ["wait", "t-1", submissionId]
+      const waiting = command.start(waits, { env: { ...env, HEDDLE_URL: gateway.url } })
       const args = ["tail", "t-1", "--after", "0", "--until", submissionId, "--json"]
       const following = command.start(args, { env })
-      yield* Effect.promise(() => following.says('"kind":"InputApplied"'))
+      yield* Effect.promise(() => Promise.all([asked, following.says('"kind":"InputApplied"')]))
       yield* server.killAndStart
       const [waited, followed] = yield* Effect.promise(() =>
         Promise.all([waiting.ended, following.ended]),
