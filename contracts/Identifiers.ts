@@ -85,6 +85,15 @@ export const RecordId = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u))
   })
 export type RecordId = typeof RecordId.Type
 
+export const MessageId = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u))
+  .pipe(Schema.brand("MessageId"))
+  .annotate({
+    identifier: "MessageId",
+    description:
+      "One message, or child, of a run: 32 hexadecimal digits, a hash of (submission, name).",
+  })
+export type MessageId = typeof MessageId.Type
+
 export const Generation = Schema.String.check(Schema.isPattern(/^\d{15}-\d{10}$/u))
   .pipe(Schema.brand("Generation"))
   .annotate({

@@ -11,6 +11,7 @@ import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
 import { OpenFields, OpenPage } from "./Bulk.ts"
+import { CallbackTarget, CallbackToken } from "./Callback.ts"
 import { ThreadCommandFields } from "./Command.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable, Unavailable } from "./Errors.ts"
 import { ExplainFields, RecoveryExplanation } from "./Explain.ts"
@@ -19,17 +20,25 @@ import {
   AgentId,
   Count,
   Generation,
+  MessageId,
   Millis,
   OwnerId,
   Principal,
+  StepName,
   SubmissionId,
   ThreadId,
 } from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneReport } from "./LaneReport.ts"
 import { openUnion } from "./Open.ts"
+import { OutboxEntry, OutboxResult, ParentLink, Sender } from "./Outbox.ts"
 import { PauseFields, PauseRefusal, PauseReply } from "./Pause.ts"
 import { RecoveryReport } from "./Recovery.ts"
+import {
+  ResolveApprovalFields,
+  ResolveApprovalRefusal,
+  ResolveApprovalReply,
+} from "./ResolveApproval.ts"
 import {
   ResolveUnknownFields,
   ResolveUnknownRefusal,
@@ -37,7 +46,18 @@ import {
 } from "./ResolveUnknown.ts"
 import { ResubmitFields, ResubmitRefusal } from "./Resubmit.ts"
 import { RetryFields, RetryRefusal, RetryReply } from "./Retry.ts"
-import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
+import {
+  Schedule,
+  ScheduleFields,
+  SchedulePage,
+  ScheduleRefusal,
+  SchedulesFields,
+  UnscheduleFields,
+  UnscheduleRefusal,
+  UnscheduleReply,
+} from "./Schedule.ts"
+import { AwaitSettlementReply, Settlement, SubmissionStatus } from "./Settlement.ts"
+import { SignalFields, SignalRefusal, SignalReply } from "./Signal.ts"
 import { AdmissionRefusal, Outcome, Receipt, SubmitFields, ThreadSubmission } from "./Submission.ts"
 import { VerifyFields, VerifyReply } from "./Verify.ts"
 
@@ -97,6 +117,10 @@ const admit = Rpc.make("admit", {
   payload: {
     ...SubmitFields,
     ...Admitted,
+    /** The run that sent it, where a message brings it. */
+    from: Schema.optionalKey(Sender),
+    /** The run whose child it is. */
+    parent: Schema.optionalKey(ParentLink),
     /** The owner's clock; from then on the thread's clock is at least that. */
     now: Millis,
   },
@@ -155,6 +179,86 @@ const Commanded = { principal: Principal, generation: Generation, now: Millis }
 const resolveUnknown = Rpc.make("resolveUnknown", {
   payload: { ...ResolveUnknownFields, ...Commanded },
   success: threadReply(ResolveUnknownReply, ResolveUnknownRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** Decides what a run has asked for. */
+const resolveApproval = Rpc.make("resolveApproval", {
+  payload: { ...ResolveApprovalFields, ...Commanded },
+  success: threadReply(ResolveApprovalReply, ResolveApprovalRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** Gives a run the value that it waits for, or will. */
+const signal = Rpc.make("signal", {
+  payload: { ...SignalFields, ...Commanded },
+  success: threadReply(SignalReply, SignalRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** Sets a schedule of this thread, or replaces the one of the same name. */
+const schedule = Rpc.make("schedule", {
+  payload: { ...ScheduleFields, ...Commanded },
+  success: threadReply(Schedule, ScheduleRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+const unschedule = Rpc.make("unschedule", {
+  payload: { ...UnscheduleFields, ...Commanded },
+  success: threadReply(UnscheduleReply, UnscheduleRefusal),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** What its outbox has for delivery now, in order for each target. Changes nothing. */
+const claimOutbox = Rpc.make("claimOutbox", {
+  payload: {
+    ...Address,
+    /** Entries at most; a page of them holds at most 1 MiB, or one entry. */
+    limit: Count,
+    generation: Generation,
+    now: Millis,
+  },
+  success: threadReply(Schema.Array(OutboxEntry), Unavailable),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** What became of entries; of those that are no longer here, nothing is said. */
+const acknowledgeOutbox = Rpc.make("acknowledgeOutbox", {
+  payload: {
+    ...Address,
+    results: Schema.Array(OutboxResult),
+    generation: Generation,
+    now: Millis,
+  },
+  success: threadReply(Schema.Void, Unavailable),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** The settlement of a child, once, whatever its parent does meanwhile. */
+const settleChild = Rpc.make("settleChild", {
+  payload: {
+    ...Address,
+    submissionId: SubmissionId,
+    name: StepName,
+    childId: MessageId,
+    settlement: Settlement,
+    generation: Generation,
+    now: Millis,
+  },
+  success: threadReply(Schema.Void, Schema.Union([ThreadUnreadable, Unavailable])),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** Ends the child of this id; of one that has not been admitted yet a mark is left, which ends it then. */
+const abortChild = Rpc.make("abortChild", {
+  payload: {
+    ...Address,
+    childId: MessageId,
+    author: AbortFields.author,
+    reason: AbortFields.reason,
+    ...Commanded,
+  },
+  success: threadReply(Schema.Void, Schema.Union([ThreadUnreadable, Unavailable])),
   error: Common,
 }).pipe(admits("Owner"))
 
@@ -270,6 +374,19 @@ const readState = Rpc.make("readState", {
   error: ReadErrors,
 }).pipe(admits("Principal"))
 
+const schedules = Rpc.make("schedules", {
+  payload: SchedulesFields,
+  success: SchedulePage,
+  error: Schema.Union([...CommonErrors, ThreadUnreadable]),
+}).pipe(admits("Principal"))
+
+/** Which wait a token is for. `OperationDenied` where there is none: no word on what exists. */
+const callback = Rpc.make("callback", {
+  payload: { ...Address, token: CallbackToken },
+  success: CallbackTarget,
+  error: Common,
+}).pipe(admits("Principal"))
+
 const explain = Rpc.make("explain", {
   payload: ExplainFields,
   success: Schema.Array(RecoveryExplanation),
@@ -287,8 +404,12 @@ export class ThreadRpc extends RpcGroup.make(
   admitMany,
   resubmit,
   requestAbort,
+  resolveApproval,
   resolveUnknown,
+  signal,
   retry,
+  schedule,
+  unschedule,
   pause,
   resume,
   forget,
@@ -296,7 +417,13 @@ export class ThreadRpc extends RpcGroup.make(
   listOpen,
   recover,
   processHead,
+  claimOutbox,
+  acknowledgeOutbox,
+  settleChild,
+  abortChild,
   status,
+  schedules,
+  callback,
   history,
   observe,
   awaitSettlement,

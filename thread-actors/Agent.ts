@@ -77,6 +77,24 @@ export interface ToolCallOptions {
   readonly request?: Json
 }
 
+export interface ApprovalOptions {
+  /** What is to be decided, in a sentence for people: 1 to 1,024 characters. */
+  readonly summary: string
+  /** What a decision needs to know. Recorded with the request; nothing secret. */
+  readonly data?: Json
+  /** How long a decision is waited for. Without it as long as it takes. */
+  readonly expires?: Duration.Input
+}
+
+/** How an approval ended: nobody decided in time where it has expired. */
+export interface ApprovalDecision {
+  readonly approved: boolean
+  readonly expired: boolean
+  /** Who decided, and why; absent where it has expired. */
+  readonly author?: string
+  readonly reason?: string
+}
+
 /** Facts of this run. Constant within an attempt. */
 export interface RunInfo {
   readonly ownerId: OwnerId
@@ -129,6 +147,15 @@ export interface Run<State = never> {
     body: Effect.Effect<A, EB, R> | ((call: ToolCall) => Effect.Effect<A, EB, R>),
     options?: ToolCallOptions,
   ) => Effect.Effect<A, E | (X extends "ordinary" ? never : ToolFailed | ToolTimedOut), R>
+  /**
+   * Asks people, and waits for their decision; the run holds nothing meanwhile. Denial and expiry are values. Several
+   * may be asked at once.
+   */
+  readonly approval: (name: string, options: ApprovalOptions) => Effect.Effect<ApprovalDecision>
+  /** Goes on after so long, counted from when the run first came here; the run holds nothing meanwhile. */
+  readonly sleep: (name: string, duration: Duration.Input) => Effect.Effect<void>
+  /** Goes on at this time (epoch milliseconds), at once if it has passed. */
+  readonly until: (name: string, at: number) => Effect.Effect<void>
   /** The thread's typed value, shared by all its runs in their order. */
   readonly state: {
     /** None until it was first written. What was read is recorded. */

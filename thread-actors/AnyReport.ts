@@ -20,6 +20,8 @@ const unreadableReport = (thread: Thread, { threadId }: Identity): LaneReport =>
     calls: [],
     askedUntilAt: undefined,
     waits: [],
+    outboxAt: undefined,
+    upkeepAt: undefined,
   })
 
 /** The report of this thread now. */

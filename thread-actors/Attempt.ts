@@ -69,12 +69,14 @@ const endIn = (
   return { end, next: mayContinue(block.thread, block.now) ? claimNext(block, turn) : undefined }
 }
 
+const suspends = ({ _tag }: Verdict): boolean => _tag === "CallOpen" || _tag === "Waiting"
+
 const concluded = (
   thread: Thread,
   live: LiveAttempt,
   verdict: Verdict,
 ): Effect.Effect<Tried<AttemptEnd>> =>
-  bracket(thread.options.failpoints, verdict._tag === "CallOpen" ? "suspend" : "settle", () =>
+  bracket(thread.options.failpoints, suspends(verdict) ? "suspend" : "settle", () =>
     attempt(() => {
       const { end, next } = transact(thread, (block) => endIn(block, live, verdict))
       if (next?._tag === "Claimed") live.next = own(thread, next.claimed) // M7

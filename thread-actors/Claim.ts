@@ -7,6 +7,7 @@
  *   or for an agent that this deployment lacks.
  * - C3 The first claim of a submission records `InputApplied` and opens the run in the same block. One that
  *   was parked, and about which somebody's word was given, is opened again by its claim.
+ * - C4 A suspended run whose time has come is claimed by the block that fires its due timers.
  */
 import type { AttemptId } from "../contracts/Identifiers.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
@@ -15,6 +16,8 @@ import { readHead } from "./Head.ts"
 import { append, bytesOf, runSize } from "./Journal.ts"
 import { retriesOf, type SubmissionRow, undefer, unlist } from "./Ledger.ts"
 import type { Claimed } from "./LiveAttempt.ts"
+import { claimableAt } from "./Suspension.ts"
+import { fireDue } from "./Waits.ts"
 
 export type ClaimAnswer =
   | { readonly _tag: "Claimed"; readonly claimed: Claimed }
@@ -24,6 +27,10 @@ export type ClaimAnswer =
 
 const nothing: ClaimAnswer = { _tag: "Nothing" }
 const refused = (answer: HeadAnswer): ClaimAnswer => ({ _tag: "Refused", answer })
+
+/** From when on a head may be claimed: a ready one, or a suspended one by a time of its own. */
+const startsAt = (head: SubmissionRow): number =>
+  head.state === "ready" ? (head.dueAt ?? 0) : (claimableAt(head) ?? Infinity)
 
 /** Whether a claim of this head may start. Pure. */
 export const mayClaim = (
@@ -37,7 +44,7 @@ export const mayClaim = (
 ): ClaimAnswer | undefined => {
   if (facts.paused) return refused({ _tag: "Paused" })
   if (head.state === "running") return refused({ _tag: "NeedsRecovery", submissionId: head.id })
-  if (head.state !== "ready" || (head.dueAt ?? 0) > facts.now) return nothing // C2
+  if (startsAt(head) > facts.now) return nothing // C2
   if (facts.now >= facts.yieldAt) return nothing // C2
   if (!facts.agentKnown)
     return refused({ _tag: "BindingUnavailable", submissionId: head.id, agent: head.agent }) // C2
@@ -54,10 +61,11 @@ const charge = (block: Block, row: SubmissionRow): SubmissionRow => {
     vanished: row.vanishedVersion === version ? row.vanished + 1 : 1, // C1
     vanishedVersion: version,
     dueAt: null,
+    suspension: null,
   }
   block.sql.run(
     `UPDATE submissions SET state = 'running', epoch = ?, attempts = ?, vanished = ?,
-       vanishedVersion = ?, dueAt = NULL WHERE sequence = ?`,
+       vanishedVersion = ?, dueAt = NULL, suspension = NULL WHERE sequence = ?`,
     charged.epoch,
     charged.attempts,
     charged.vanished,
@@ -99,9 +107,10 @@ const reopen = (block: Block, row: SubmissionRow): void => {
   unlist(block.sql, row.sequence)
 }
 
-/** Claims this head. It must be ready. */
+/** Claims this head. It must be ready, or suspended and due. */
 const claim = (block: Block, head: SubmissionRow, suspect: boolean): Claimed => {
   const row = charge(block, head)
+  if (head.state === "suspended") fireDue(block, row) // C4
   const first = row.attempts === 1
   if (first) applyInput(block, row)
   else if (block.header.tail.open === row.sequence) touch(block)

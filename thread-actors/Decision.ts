@@ -7,7 +7,7 @@
  * | settled | `NoAction` |
  * | running, its attempt lives here | `AwaitAttempt` |
  * | joined, its host settled / not | `SettleWithHost` / `AwaitHost` |
- * | an abort was asked for, children open / none | `AwaitChild` / `SettleAborted` |
+ * | an abort was asked for, children open / none, or its attempt was lost | `AwaitChild` / `SettleAborted` |
  * | an ordinary call is open, its end passed | `Reconcile`, if this deployment knows its tool |
  * | an ordinary call is open | `AwaitCall` |
  * | calls that nobody knows about, not parked yet / parked | `MarkUnknown` / `AwaitResolution` |
@@ -96,7 +96,9 @@ export const decide = (evidence: Evidence): Decided => {
   if (row.state === "joined")
     return evidence.hostSettled ? repaired("SettleWithHost") : deferred("AwaitHost")
   if (row.abort !== null)
-    return evidence.childrenOpen ? deferred("AwaitChild") : repaired("SettleAborted")
+    return evidence.childrenOpen && row.state !== "running"
+      ? deferred("AwaitChild")
+      : repaired("SettleAborted")
   const ofCalls = decideCalls(evidence)
   if (ofCalls !== undefined) return ofCalls
   switch (row.state) {

@@ -11,34 +11,34 @@
  */
 import { recordKinds } from "../contracts/JournalRecord.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import { hasOpenChildren } from "./ChildRows.ts"
 import type { Evidence, Wait } from "./Decision.ts"
 import { hostIsSettled, type SubmissionRow } from "./Ledger.ts"
 import { openCalls } from "./OpenCalls.ts"
-import { isMillis, maybe } from "./StoredColumns.ts"
+import { suspensionOf } from "./Suspension.ts"
 import type { Thread } from "./Thread.ts"
-import { parsed, Unreadable } from "./Unreadable.ts"
+import { Unreadable } from "./Unreadable.ts"
+import { oldestWaits } from "./Waits.ts"
 
-/** What a run was suspended for. */
-export interface Suspension {
-  readonly kind: "call"
-  /** When it may be claimed once what it waits for is there. */
-  readonly dueAt: number | null
-}
-
-const isDue = maybe(isMillis)
-
-/** The suspension in a row. */
-export const suspensionOf = (row: Pick<SubmissionRow, "suspension">): Suspension | undefined => {
-  if (row.suspension === null) return undefined
-  const value = parsed(row.suspension, "submissions") as Partial<Suspension> | null
-  if (value?.kind !== "call" || !isDue(value.dueAt)) throw new Unreadable("submissions") // E2
-  return { kind: value.kind, dueAt: value.dueAt ?? null }
-}
-
-/** What it waits for: open calls are looked at before this, so without one the call's outcome is there. */
-const waitOf = (row: SubmissionRow): Wait | undefined => {
+/**
+ * What it waits for, and whether that is there: open calls are looked at before this, so without one the call's
+ * outcome is; and a word for a run that waits makes it ready at once, so that only its time can be there.
+ */
+const waitOf = (sql: Sql, row: SubmissionRow, now: number): Wait | undefined => {
   const suspension = row.state === "suspended" ? suspensionOf(row) : undefined
-  return suspension === undefined ? undefined : { kind: suspension.kind, there: true }
+  switch (suspension?.kind) {
+    case undefined:
+      return undefined
+    case "call":
+      return { kind: "call", there: true }
+    case "children":
+      return { kind: "child", there: !hasOpenChildren(sql, row.sequence) }
+    case "wait": {
+      const [oldest] = oldestWaits(sql, row.sequence, 1)
+      const { dueAt } = suspension
+      return { kind: oldest?.kind ?? "timer", there: dueAt !== null && dueAt <= now }
+    }
+  }
 }
 
 /** The evidence about a submission now. What is to be aborted hangs on none of its calls or waits. // E1 */
@@ -50,8 +50,8 @@ export const evidenceOf = (thread: Thread, row: SubmissionRow, now: number): Evi
     live: thread.live,
     calls: goesOn && row.attempts > 0 ? openCalls(sql, thread.options.agents, row) : [],
     hostSettled: row.state === "joined" && hostIsSettled(sql, row),
-    childrenOpen: false,
-    wait: goesOn ? waitOf(row) : undefined,
+    childrenOpen: !goesOn && row.attempts > 0 && hasOpenChildren(sql, row.sequence),
+    wait: goesOn ? waitOf(sql, row, now) : undefined,
     now,
   }
 }

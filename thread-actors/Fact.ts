@@ -18,7 +18,7 @@ import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, transact } from "./Block.ts"
 import { attempt, type Tried } from "./Durable.ts"
 import { systemFailure } from "./Failures.ts"
-import { append, bytesOf, findLast, findNamed, isProgress } from "./Journal.ts"
+import { append, bytesOf, findLast, findNamed, findPart, isProgress } from "./Journal.ts"
 import { condemn, type LiveAttempt, type Verdict } from "./LiveAttempt.ts"
 import { misuse } from "./Misuse.ts"
 import { holds } from "./Settle.ts"
@@ -137,6 +137,16 @@ export const recallLast = (
     (found) => recorded(running, found),
   )
 
+/** The record of this run under the name and part, or nothing. */
+export const recallPart = (
+  running: Running,
+  record: { readonly name: string; readonly part: number },
+): Effect.Effect<Recorded | undefined> =>
+  Effect.flatMap(
+    readFact(running, (sql) => findPart(sql, running.live.sequence, record)),
+    (found) => recorded(running, found),
+  )
+
 export interface NewFact {
   readonly kind: RecordKind
   readonly name: string
@@ -200,7 +210,7 @@ export const isOver = ({ live, thread }: Running): boolean => clockOf(thread) >=
  */
 export const writeFact = <A>(
   running: Running,
-  point: "step" | "state" | "progress" | "prepare" | "settleTool",
+  point: "step" | "state" | "progress" | "prepare" | "settleTool" | "wait",
   body: (block: Block) => Boxed<A> | Verdict,
 ): Effect.Effect<A> =>
   Effect.suspend(() => {

@@ -72,7 +72,7 @@ export const runHandler = (running: Running, live: AgentLive<never>): Effect.Eff
     const tell = (exit: Exit.Exit<unknown, unknown>) => {
       Deferred.doneUnsafe(end, Effect.succeed(exit))
     }
-    const fiber = yield* forkAgentCode(program, tell) // G2
+    const fiber = yield* forkAgentCode(program, tell, running.live.turns) // G2
     running.live.handler = fiber
     yield* Effect.forkDetach(
       Effect.flatMap(Deferred.await(end), (exit) => pass(running, live, exit)),

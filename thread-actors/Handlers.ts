@@ -26,6 +26,7 @@ import { listOpen, type OpenQuery } from "./ListOpen.ts"
 import { observe } from "./Observe.ts"
 import { pause, resume } from "./Pause.ts"
 import { recover } from "./Recovery.ts"
+import { resolveApproval } from "./ResolveApproval.ts"
 import { resolveUnknown } from "./ResolveUnknown.ts"
 import { resubmit, type ResubmitOrder } from "./Resubmit.ts"
 import { retry } from "./Retry.ts"
@@ -204,6 +205,12 @@ const stateCall = (thread: Thread) =>
     thread.hasTables ? readThreadState(thread.host.storage.sql) : { version: 0 },
   )
 
+const unbuilt = new Unavailable({
+  retryable: false,
+  overloaded: false,
+  reason: "This version of the thread does not have the operation",
+})
+
 /** The handlers of one thread. */
 export const handlers = (thread: Thread) =>
   ThreadRpc.toLayer(
@@ -224,8 +231,19 @@ export const handlers = (thread: Thread) =>
         ),
       requestAbort: (call) =>
         entered(thread, call, submissionCall(thread, call, requestAbort(thread, call))),
+      resolveApproval: (call) =>
+        entered(thread, call, submissionCall(thread, call, resolveApproval(thread, call))),
       resolveUnknown: (call) =>
         entered(thread, call, submissionCall(thread, call, resolveUnknown(thread, call))),
+      signal: () => Effect.fail(unbuilt),
+      schedule: () => Effect.fail(unbuilt),
+      unschedule: () => Effect.fail(unbuilt),
+      claimOutbox: () => Effect.fail(unbuilt),
+      acknowledgeOutbox: () => Effect.fail(unbuilt),
+      settleChild: () => Effect.fail(unbuilt),
+      abortChild: () => Effect.fail(unbuilt),
+      schedules: () => Effect.fail(unbuilt),
+      callback: () => Effect.fail(unbuilt),
       retry: (call) => entered(thread, call, submissionCall(thread, call, retry(thread, call))),
       pause: (call) => entered(thread, call, threadCall(thread, call, pause(thread, call))),
       resume: (call) => entered(thread, call, threadCall(thread, call, resume(thread, call))),

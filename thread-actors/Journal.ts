@@ -166,12 +166,15 @@ export const runSize = (sql: Sql, submission: number): { records: number; bytes:
   return { records: sum?.records ?? 0, bytes: sum?.bytes ?? 0 }
 }
 
-/** What is there for observers, or says only that a call was begun or is in doubt, is no result. */
+/** What is there for observers, or says only that something was begun, asked or is in doubt, is no result. */
 const withoutProgress: ReadonlyArray<RecordKind> = [
   "Progress",
   "ToolPrepared",
   "ToolUnknown",
   "ToolResolved",
+  "ApprovalRequested",
+  "TimerSet",
+  "ChildRequested",
 ]
 
 /** Whether a named record of this kind is a result. */

@@ -5,6 +5,7 @@
  * - R1 If no time is given, no call would change anything until a mutation arrives; if `dueAt` is
  *   given, a call then would, unless a run is live, the thread is paused or its agent is missing.
  * - R2 A lost attempt, and a run that waits for the end of an open call, is told by `recoverAt` alone.
+ * - R3 A run that waits for somebody else, or for its children, gives no time but that of its first timer.
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
@@ -14,9 +15,12 @@ import { type Header, nonterminalOf, readHeader, revisionOf } from "./Header.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import type { Identity } from "./Identity.ts"
 import { openCalls, type OpenCall, recordIdOf, waitingCalls } from "./OpenCalls.ts"
+import { outboxAt } from "./Outbox.ts"
 import { pauseOf } from "./Pause.ts"
+import { suspensionOf } from "./Suspension.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
+import { oldestWaits } from "./Waits.ts"
 
 export interface ReportFacts {
   readonly threadId: ThreadId
@@ -33,6 +37,9 @@ export interface ReportFacts {
   /** Until when reconcilers of the head look; none if none does. */
   readonly askedUntilAt: number | undefined
   readonly waits: LaneReport["waits"]
+  /** When what it has for others wants to be carried, and when its upkeep is due. */
+  readonly outboxAt: number | undefined
+  readonly upkeepAt: number | undefined
 }
 
 type Times = Pick<LaneReport, "dueAt" | "recoverAt">
@@ -44,6 +51,19 @@ const recoverAtOf = (
 ): number => {
   if (head.abort !== null) return 0
   return askedUntilAt ?? callsDueAt(calls) ?? 0
+}
+
+/** A run that waits is due at its own time; for its children, at none. // R3 */
+const suspendedTimes = (
+  head: SubmissionRow,
+  facts: Pick<ReportFacts, "calls" | "askedUntilAt">,
+): Times => {
+  const suspension = suspensionOf(head)
+  if (suspension?.kind === "children") return {}
+  if (suspension?.kind !== "wait" || head.abort !== null)
+    return { recoverAt: recoverAtOf(head, facts) }
+  const { dueAt } = suspension
+  return dueAt === null ? {} : { dueAt }
 }
 
 /** When a call would change something, by the state of the head. */
@@ -59,7 +79,7 @@ export const timesOf = (
     case "running":
       return isLive(head, facts.live) ? { dueAt: 0 } : { recoverAt: recoverAtOf(head, facts) }
     case "suspended":
-      return { recoverAt: recoverAtOf(head, facts) }
+      return suspendedTimes(head, facts)
     case "unknown":
     case "joined":
     case "settled":
@@ -107,6 +127,8 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
         }),
     // A head that does not decode is recovery's to tell.
     ...(view === undefined ? { recoverAt: 0 } : timesOf(view, facts)), // R1
+    ...(facts.outboxAt === undefined ? {} : { outboxAt: facts.outboxAt }),
+    ...(facts.upkeepAt === undefined ? {} : { upkeepAt: facts.upkeepAt }),
     paused: header.paused,
     ...pausedAtOf(header),
     tailSequence: header.tail.sequence,
@@ -116,7 +138,9 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
 
 const readView = (thread: Thread, header: Header): HeadView | undefined => {
   try {
-    return readHead(thread.host.storage.sql, header, clockOf(thread))
+    const view = readHead(thread.host.storage.sql, header, clockOf(thread))
+    if (view.head?.state === "suspended") suspensionOf(view.head) // It must decode, too.
+    return view
   } catch (error) {
     if (error instanceof Unreadable) return undefined
     throw error
@@ -160,6 +184,20 @@ const toolWaits = (
           sinceAt: call.preparedAt,
         }))
 
+/** What a suspended head waits for outside, the oldest first. */
+const headWaits = (thread: Thread, head: SubmissionRow | undefined): LaneReport["waits"] =>
+  head?.state !== "suspended" || suspensionOf(head)?.kind === "children"
+    ? []
+    : oldestWaits(thread.host.storage.sql, head.sequence, waitsMax).map((wait) => ({
+        submissionId: head.id,
+        blocker: wait.kind,
+        name: wait.name,
+        ...(wait.kind === "approval"
+          ? { recordId: recordIdOf(head.id, { name: wait.name, part: 0 }) }
+          : {}),
+        sinceAt: wait.sinceAt,
+      }))
+
 /** The open calls of the head, where the report depends on them. */
 const readCalls = (thread: Thread, head: SubmissionRow | undefined): ReadonlyArray<OpenCall> =>
   head === undefined || head.state === "ready" || isLive(head, thread.live)
@@ -186,9 +224,12 @@ export const readReport = (thread: Thread, identity: Identity): LaneReport => {
     waits:
       header === undefined
         ? []
-        : [...toolWaits(view?.head, calls), ...unknownWaits(thread, header, calls)].slice(
-            0,
-            waitsMax,
-          ),
+        : [
+            ...toolWaits(view?.head, calls),
+            ...unknownWaits(thread, header, calls),
+            ...headWaits(thread, view?.head),
+          ].slice(0, waitsMax),
+    outboxAt: header === undefined ? undefined : outboxAt(thread.host.storage.sql),
+    upkeepAt: undefined,
   })
 }

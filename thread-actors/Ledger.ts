@@ -53,12 +53,15 @@ export interface SubmissionRow {
   readonly abort: string | null
   readonly outcome: string | null
   readonly settledSequence: number | null
+  readonly delivery: string
+  /** The run whose child it is, as JSON. */
+  readonly parent: string | null
   readonly inputBytes: number
 }
 
 const columns = `sequence, id, principal, agent, acceptedAt, notBefore, inputDigest, state, epoch,
   attempts, ended, vanished, vanishedVersion, retries, dueAt, suspension, abort, outcome,
-  settledSequence, inputBytes` // L2
+  settledSequence, delivery, parent, inputBytes` // L2
 
 const rowChecks: { readonly [K in keyof SubmissionRow]: Check } = {
   sequence: isCount,
@@ -80,6 +83,8 @@ const rowChecks: { readonly [K in keyof SubmissionRow]: Check } = {
   abort: maybe(isText),
   outcome: maybe(oneOf(outcomes)),
   settledSequence: maybe(isCount),
+  delivery: oneOf(["queue", "join"]),
+  parent: maybe(isText),
   inputBytes: isCount,
 }
 

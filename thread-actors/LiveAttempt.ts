@@ -30,6 +30,8 @@ export type Verdict =
   | { readonly _tag: "OutOfTime" }
   /** An ordinary call is open and nothing else is to be done: recovery asks about it. */
   | { readonly _tag: "CallOpen" }
+  /** All its branches wait for something from outside. */
+  | { readonly _tag: "Waiting" }
   /** A name means something else in this code. */
   | { readonly _tag: "Mismatch"; readonly name: string }
   /** A stored record does not decode. */
@@ -83,6 +85,10 @@ export interface LiveAttempt extends Claimed {
   calls: number
   /** Retries that wait in memory beside bodies that run. */
   readonly pending: Map<string, StoredRetry>
+  /** Branches that wait for an answer, by the name of their wait: what tells each that there may be one. */
+  readonly waiting: Map<string, () => void>
+  /** Turns of agent code that are to come: while there are some, not all of its branches wait. */
+  readonly turns: { count: number }
   /** Ordinary calls whose bodies have ended here: no replaced object goes on with them. */
   readonly endedCalls: Set<string>
   /** Told when a body ends; each listener once. */
@@ -112,6 +118,8 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   bodies: 0,
   calls: 0,
   pending: new Map(),
+  waiting: new Map(),
+  turns: { count: 0 },
   endedCalls: new Set(),
   bodyEnds: new Set(),
   chunks: 0,

@@ -7,7 +7,8 @@
 import { type Block, patchHeader } from "./Block.ts"
 import { append } from "./Journal.ts"
 import { park as list, type SubmissionRow, unpark } from "./Ledger.ts"
-import { floorBehind, type Release, release } from "./Settle.ts"
+import { type Release, release } from "./Release.ts"
+import { floorBehind } from "./Settle.ts"
 
 /** Parks a submission whose open calls all wait for a word. */
 export const park = (block: Block, row: SubmissionRow): void => {

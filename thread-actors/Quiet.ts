@@ -23,9 +23,19 @@ const waitUntil = (running: Running, isQuiet: () => boolean): Effect.Effect<void
     }
   })
 
-/** Waits until no body of a step or tool call runs, also after whatever was about to start has started. */
+/**
+ * Waits until no body of a step or tool call runs, also after whatever was about to start has started, and after
+ * whatever agent code still has turns to come.
+ */
 export const waitForQuiet = (running: Running): Effect.Effect<void> =>
-  waitUntil(running, () => running.live.bodies === 0)
+  Effect.gen(function* () {
+    const { live } = running
+    yield* waitUntil(running, () => live.bodies === 0)
+    while (live.turns.count > 0) {
+      yield* turnOver(running)
+      yield* waitUntil(running, () => live.bodies === 0)
+    }
+  })
 
 /** Waits until no ordinary call is under way. */
 export const waitForCalls = (running: Running): Effect.Effect<void> =>

@@ -11,7 +11,7 @@ import { delayMillis } from "../contracts/Backoff.ts"
 import type { RecoveryReport } from "../contracts/Recovery.ts"
 import type { Block } from "./Block.ts"
 import { type Decided, decide, isReconcilable } from "./Decision.ts"
-import { evidenceOf, suspensionOf } from "./Evidence.ts"
+import { evidenceOf } from "./Evidence.ts"
 import { systemFailure } from "./Failures.ts"
 import { append, progressed } from "./Journal.ts"
 import { lastInterruption } from "./Interruption.ts"
@@ -19,7 +19,9 @@ import { abortOf, readRow, retriesOf, type SubmissionRow } from "./Ledger.ts"
 import type { OpenCall } from "./OpenCalls.ts"
 import { park, resume } from "./Park.ts"
 import { type Asked, lookLater } from "./Reconcile.ts"
-import { abortedBy, exhausted, release, settle } from "./Settle.ts"
+import { release } from "./Release.ts"
+import { abortedBy, exhausted, settle, settleAfterChildren } from "./Settle.ts"
+import { suspensionOf } from "./Suspension.ts"
 import type { Thread } from "./Thread.ts"
 
 /** Records that the attempt was lost with its object; `lost` counts those before it under any version. */
@@ -45,6 +47,8 @@ const lostInARow = ({ sql }: Block, row: SubmissionRow): number => {
 export const settleAborted = (block: Block, row: SubmissionRow): void => {
   const intent = abortOf(row)
   if (intent === undefined) return
+  if (row.state === "suspended" && suspensionOf(row)?.kind === "children")
+    return settleAfterChildren(block, row)
   if (row.state === "running") interrupted(block, row, row.vanished)
   settle(block, row, abortedBy(intent, false))
 }
@@ -59,7 +63,7 @@ const resumeLost = (block: Block, row: SubmissionRow): void => {
   interrupted(block, row, vanished, lost)
   if (vanished >= limits.attemptsLost && row.vanishedVersion === options.codeVersion)
     // R2
-    return settle(block, row, {
+    return void settle(block, row, {
       outcome: "failed",
       failure: systemFailure(
         "AttemptsLost",
@@ -80,10 +84,13 @@ const resumeLost = (block: Block, row: SubmissionRow): void => {
  * of the run like any other. // R2
  */
 const resumeSuspended = (block: Block, row: SubmissionRow): void => {
+  const suspension = suspensionOf(row)
+  if (suspension?.kind === "children") return settleAfterChildren(block, row)
   const result = progressed(block.sql, row.sequence, row.epoch)
   const ended = result ? 0 : row.ended
-  if (ended >= block.thread.limits.attemptsExhausted) return settle(block, row, exhausted(ended))
-  const dueAt = suspensionOf(row)?.dueAt ?? null
+  if (ended >= block.thread.limits.attemptsExhausted)
+    return void settle(block, row, exhausted(ended))
+  const dueAt = suspension?.dueAt ?? null
   release(block, row, {
     ended,
     vanished: result ? 0 : row.vanished,

@@ -12,7 +12,7 @@ import type { RetryRefusal, RetryReply } from "../contracts/Retry.ts"
 import type { Outcome } from "../contracts/Submission.ts"
 import { type Block, transact } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
-import { suspensionOf } from "./Evidence.ts"
+import { suspensionOf } from "./Suspension.ts"
 import { readHead } from "./Head.ts"
 import type { Identity } from "./Identity.ts"
 import { append } from "./Journal.ts"
@@ -38,7 +38,8 @@ export type Rest = Pick<SubmissionRow, "dueAt" | "retries" | "suspension">
 export const withoutRest = (row: SubmissionRow, now: number): Rest | undefined => {
   const retries = retriesOf(row)
   const suspension = suspensionOf(row)
-  const times = [row.dueAt, suspension?.dueAt ?? null, ...[...retries.values()].map(dueAtOf)]
+  const rest = suspension?.kind === "call" ? suspension : undefined
+  const times = [row.dueAt, rest?.dueAt ?? null, ...[...retries.values()].map(dueAtOf)]
   if (times.every((dueAt) => dueAt === null || dueAt <= now)) return undefined
   const due = [...retries].map(([name, retry]): [string, StoredRetry] => [
     name,
@@ -47,8 +48,7 @@ export const withoutRest = (row: SubmissionRow, now: number): Rest | undefined =
   return {
     dueAt: null,
     retries: row.retries === null ? null : JSON.stringify(Object.fromEntries(due)),
-    suspension:
-      suspension === undefined ? row.suspension : JSON.stringify({ ...suspension, dueAt: null }),
+    suspension: rest === undefined ? row.suspension : JSON.stringify({ ...rest, dueAt: null }),
   }
 }
 

@@ -24,10 +24,12 @@ import {
 } from "./Fact.ts"
 import { misuse } from "./Misuse.ts"
 import { publishChunk } from "./Observers.ts"
+import { approval } from "./Approval.ts"
 import { step } from "./Step.ts"
 import { textOf } from "./StoredValue.ts"
 import { clockOf } from "./Thread.ts"
 import { stateOf } from "./ThreadState.ts"
+import { sleep, until } from "./Timer.ts"
 import type { AnyTool } from "./Tool.ts"
 import { toolCall } from "./ToolCall.ts"
 
@@ -124,6 +126,9 @@ export const makeRun = (running: Running, agent: AgentLive<never>["agent"]): Run
   state: stateOf(running, agent.state as JsonCodec<unknown> | undefined),
   progress: (name, data) => progress(running, name, data),
   emit: (chunk) => emit(running, chunk),
+  approval: (name, options) => approval(running, name, options),
+  sleep: (name, duration) => sleep(running, name, duration),
+  until: (name, at) => until(running, name, at),
   now: (name) => drawn(running, name, () => clockOf(running.thread)),
   random: (name) => drawn(running, name, running.thread.host.random),
 })

@@ -11,11 +11,17 @@
  *   attempt came to.
  * - D6 No run settles `completed` or `failed` while an ordinary call is open: it is suspended, and recovery
  *   asks. An abort settles it, and leaves a record of what nobody knows.
+ * - D7 No run settles while a child of it is open: its end is kept, its children are told to end, and the settlement
+ *   of the last one settles it. Its handler is not entered again.
+ * - D8 A run is suspended for its waits only if none of them has an answer by then: the block looks once more.
  */
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { Abort, Failure } from "../contracts/Settlement.ts"
-import { type Block, patchHeader, touch } from "./Block.ts"
-import type { Suspension } from "./Evidence.ts"
+import { abortChildren } from "./AbortChildren.ts"
+import { type Block, patchHeader } from "./Block.ts"
+import { noticeParent } from "./ChildNotice.ts"
+import { hasOpenChildren } from "./ChildRows.ts"
+import { settleJoined } from "./Joined.ts"
 import { append, findPart } from "./Journal.ts"
 import {
   type AbortIntent,
@@ -29,7 +35,11 @@ import {
 import type { AttemptEnd, LiveAttempt, Verdict } from "./LiveAttempt.ts"
 import { canonicalFailure, systemFailure } from "./Failures.ts"
 import { closeCalls, endCalls, recordIdOf, soundCalls, storedCalls } from "./OpenCalls.ts"
+import { type Release, release, suspend, suspendForChildren } from "./Release.ts"
+import { suspensionOf } from "./Suspension.ts"
 import { unknownPayload } from "./ToolRecord.ts"
+import { parsed, Unreadable } from "./Unreadable.ts"
+import { closeWaits, findWait, firstTimerAt } from "./Waits.ts"
 
 /** What a submission settles with. `output` is canonical JSON. */
 export type SettlementContent =
@@ -91,26 +101,40 @@ const leaveQueue = (block: Block, row: SubmissionRow): void => {
   else unlist(block.sql, row.sequence)
 }
 
-/** Settles a submission in this block. */
-export const settle = (block: Block, row: SubmissionRow, content: SettlementContent): void => {
-  if (content.outcome === "aborted" && row.attempts > 0) leaveInDoubt(block, row)
+/** What waited for the run, or was taken by it, ends with it. */
+const leaveConversation = (block: Block, row: SubmissionRow, content: End): void => {
+  closeWaits(block.sql, row.sequence)
+  block.sql.run("DELETE FROM callbacks WHERE submission = ?", row.sequence)
+  settleJoined(block, row, content.outcome)
+}
+
+/** An end as its record holds it. */
+interface End {
+  readonly outcome: SettlementContent["outcome"]
+  /** Canonical JSON. */
+  readonly text: string
+}
+
+const endOf = (row: SubmissionRow, content: SettlementContent): End => ({
+  outcome: content.outcome,
+  text: settlementText(row, content),
+})
+
+/** Settles a submission that has no open children. */
+const settleNow = (block: Block, row: SubmissionRow, end: End): void => {
+  if (end.outcome === "aborted" && row.attempts > 0) leaveInDoubt(block, row)
   const { tail } = block.header
   block.sql.run(
     `UPDATE submissions SET state = 'settled', epoch = ?, dueAt = NULL, suspension = NULL,
        outcome = ?, settledSequence = ? WHERE sequence = ?`,
     row.epoch + 1, // D2
-    content.outcome,
+    end.outcome,
     tail.sequence + 1,
     row.sequence,
   )
   append(
     block,
-    {
-      submission: row.sequence,
-      kind: "Settled",
-      epoch: row.epoch,
-      payload: settlementText(row, content),
-    },
+    { submission: row.sequence, kind: "Settled", epoch: row.epoch, payload: end.text },
     {
       open: tail.open === row.sequence ? null : tail.open,
       settled: tail.settled + 1,
@@ -120,51 +144,61 @@ export const settle = (block: Block, row: SubmissionRow, content: SettlementCont
   if (tail.open !== row.sequence) leaveQueue(block, row)
   if (row.state === "unknown") patchHeader(block, { parked: block.header.parked - 1 })
   block.settled.push(row.sequence)
+  leaveConversation(block, row, end)
+  if (row.parent !== null) noticeParent(block, row)
 }
 
-export interface Release {
-  readonly ended: number
-  readonly vanished: number
-  readonly dueAt: number | null
-  readonly retries: ReadonlyMap<string, StoredRetry> | undefined
+/** Keeps an end until the children have settled, and has them aborted. // D7 */
+const awaitChildren = (block: Block, row: SubmissionRow, content: SettlementContent): void => {
+  closeWaits(block.sql, row.sequence)
+  if (content.outcome === "aborted") {
+    abortChildren(block, row, content.abort)
+    return suspendForChildren(block, row, { reached: null, forced: content.abort.forced })
+  }
+  const { text } = endOf(row, content)
+  const reached = append(block, {
+    submission: row.sequence,
+    kind: "ResultReached",
+    epoch: row.epoch,
+    payload: text,
+  })
+  abortChildren(block, row, { author: "heddle", reason: `the parent ${content.outcome}` })
+  suspendForChildren(block, row, { reached, forced: false })
 }
 
-const retriesText = (retries: Release["retries"]): string | null =>
-  retries === undefined || retries.size === 0 ? null : JSON.stringify(Object.fromEntries(retries))
+/**
+ * Ends a submission in this block: it settles, or, while children of it are open, has them aborted and settles with
+ * the last of them. Gives whether it has settled. // D7
+ */
+export const settle = (block: Block, row: SubmissionRow, content: SettlementContent): boolean => {
+  if (row.attempts > 0 && hasOpenChildren(block.sql, row.sequence)) {
+    awaitChildren(block, row, content)
+    return false
+  }
+  settleNow(block, row, endOf(row, content))
+  return true
+}
 
-/** Makes a submission ready again in this block. An open run stays the open run. */
-export const release = (block: Block, row: SubmissionRow, change: Release): void => {
-  block.sql.run(
-    `UPDATE submissions SET state = 'ready', epoch = ?, ended = ?, vanished = ?, dueAt = ?,
-       retries = ?, suspension = NULL WHERE sequence = ?`,
-    row.epoch + 1, // D2
-    change.ended,
-    change.vanished,
-    change.dueAt,
-    retriesText(change.retries),
-    row.sequence,
+const reachedOf = (block: Block, reached: number): End => {
+  const [record] = block.sql.all<{ payload: string }>(
+    "SELECT payload FROM journal WHERE sequence = ? AND kind = 'ResultReached'",
+    reached,
   )
-  touch(block)
+  if (record === undefined) throw new Unreadable("journal")
+  const { outcome } = parsed(record.payload, "journal") as { readonly outcome?: unknown }
+  if (outcome !== "completed" && outcome !== "failed") throw new Unreadable("journal")
+  return { outcome, text: record.payload }
 }
 
-/** Suspends a running submission in this block; `dueAt` is when it may be claimed once it is resumed. */
-const suspend = (
-  block: Block,
-  row: SubmissionRow,
-  change: Release & { readonly kind: Suspension["kind"] },
-): void => {
-  const { dueAt, kind } = change
-  block.sql.run(
-    `UPDATE submissions SET state = 'suspended', epoch = ?, ended = ?, vanished = ?, dueAt = NULL,
-       retries = ?, suspension = ? WHERE sequence = ?`,
-    row.epoch + 1, // D2
-    change.ended,
-    change.vanished,
-    retriesText(change.retries),
-    JSON.stringify({ kind, dueAt } satisfies Suspension),
-    row.sequence,
-  )
-  touch(block)
+/** Settles a submission whose end waited for its children, now that none is open. // D5 D7 */
+export const settleAfterChildren = (block: Block, row: SubmissionRow): void => {
+  const suspension = suspensionOf(row)
+  if (suspension?.kind !== "children" || hasOpenChildren(block.sql, row.sequence)) return
+  const intent = abortOf(row)
+  if (intent !== undefined)
+    return settleNow(block, row, endOf(row, abortedBy(intent, suspension.forced)))
+  if (suspension.reached === null) throw new Unreadable("submissions")
+  settleNow(block, row, reachedOf(block, suspension.reached))
 }
 
 /** The row while it is in the attempt's hands. */
@@ -183,13 +217,18 @@ const held = (
 export const holds = (block: Pick<Block, "sql">, live: LiveAttempt): boolean =>
   held(block, live) !== undefined
 
-const settled = (block: Block, live: LiveAttempt, content: SettlementContent): AttemptEnd => {
+const suspendedAnswer = (live: LiveAttempt): AttemptEnd => ({
+  _tag: "Answered",
+  answer: { _tag: "Suspended", submissionId: live.row.id },
+})
+
+const settled = (block: Block, live: LiveAttempt, content: SettlementContent): AttemptEnd =>
   settle(block, live.row, content)
-  return {
-    _tag: "Answered",
-    answer: { _tag: "Settled", submissionId: live.row.id, outcome: content.outcome },
-  }
-}
+    ? {
+        _tag: "Answered",
+        answer: { _tag: "Settled", submissionId: live.row.id, outcome: content.outcome },
+      }
+    : suspendedAnswer(live)
 
 /** The counts of an attempt that wrote its end; the claim's charge is taken back. */
 const counted = (live: LiveAttempt): Pick<Release, "ended" | "vanished"> =>
@@ -230,6 +269,7 @@ const restOf = (block: Block, live: LiveAttempt, verdict: Verdict): Partial<Rele
     case "StorageLost":
       return { dueAt: block.now + block.thread.limits.lostBackoffMillis }
     case "Yielded":
+    case "Waiting":
     case "Mismatch":
     case "Unreadable":
       return {}
@@ -246,11 +286,36 @@ const suspendOpen = (block: Block, live: LiveAttempt, verdict: Verdict): Attempt
   suspend(block, live.row, { ...rest, ...restOf(block, live, verdict), kind: "call" })
   return verdict._tag === "Unreadable"
     ? { _tag: "Unreadable", what: verdict.what }
-    : { _tag: "Answered", answer: { _tag: "Suspended", submissionId: live.row.id } }
+    : suspendedAnswer(live)
 }
 
+/** What a branch waits for was answered, or its time has come: its wait is closed, or due. // D8 */
+const isAnswered = (block: Block, live: LiveAttempt): boolean =>
+  [...live.waiting.keys()].some((name) => {
+    const wait = findWait(block.sql, live.sequence, name)
+    return wait === undefined || (wait.dueAt !== null && wait.dueAt <= block.now)
+  })
+
+/** Suspends a run all of whose branches wait, unless something for one of them is there. // D8 */
+const suspendWaiting = (block: Block, live: LiveAttempt): AttemptEnd => {
+  const { pending, row } = live
+  const retries = retriesWith(live, pending)
+  const times = [firstTimerAt(block.sql, live.sequence), ...retryTimes(pending)]
+  const dueAt = Math.min(...times.filter((time) => time !== undefined))
+  if (dueAt <= block.now || isAnswered(block, live)) {
+    released(block, live, { retries })
+    return { _tag: "Answered", answer: { _tag: "Yielded", submissionId: row.id } }
+  }
+  const at = dueAt === Infinity ? null : dueAt
+  suspend(block, row, { ...counted(live), dueAt: at, retries, kind: "wait" })
+  return suspendedAnswer(live)
+}
+
+const retryTimes = (pending: ReadonlyMap<string, StoredRetry>): ReadonlyArray<number> =>
+  [...pending.values()].map((retry) => retry.dueAt)
+
 const firstDueAt = (pending: ReadonlyMap<string, StoredRetry>): number =>
-  Math.min(...[...pending.values()].map((retry) => retry.dueAt))
+  Math.min(...retryTimes(pending))
 
 const retriesWith = (live: LiveAttempt, pending: ReadonlyMap<string, StoredRetry>) =>
   new Map([...live.retries, ...pending])
@@ -276,7 +341,10 @@ export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): Att
     case "Yielded":
       released(block, live, {})
       return { _tag: "Answered", answer: { _tag: "Yielded", submissionId } }
+    case "Waiting":
+      return suspendWaiting(block, live)
     case "Retrying": {
+      if (live.waiting.size > 0) return suspendWaiting(block, live)
       const dueAt = firstDueAt(verdict.pending)
       released(block, live, { dueAt, retries: retriesWith(live, verdict.pending) })
       return { _tag: "Answered", answer: { _tag: "Retrying", submissionId, dueAt } }

@@ -118,11 +118,91 @@ const resubmittedTables: ReadonlyArray<string> = [
   )`,
 ]
 
+/**
+ * What conversations need: the waits of runs that have no answer yet, the children that a run must see settled before
+ * it settles itself, what is to be carried to others, tokens that were given away, inputs that a run has taken,
+ * aborts that came before their child, and schedules.
+ */
+const conversationTables: ReadonlyArray<string> = [
+  `CREATE TABLE waits (
+    submission INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    sinceAt INTEGER NOT NULL,
+    dueAt INTEGER,
+    race TEXT,
+    branch TEXT,
+    PRIMARY KEY (submission, name)
+  ) WITHOUT ROWID`,
+  // The oldest first: each report tells a few, however many there are.
+  `CREATE INDEX waitOrder ON waits (submission, sinceAt)`,
+  `CREATE TABLE children (
+    submission INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    childId TEXT NOT NULL,
+    threadId TEXT NOT NULL,
+    aborted INTEGER NOT NULL,
+    PRIMARY KEY (submission, name)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE abortMarks (
+    childId TEXT PRIMARY KEY,
+    abort TEXT NOT NULL
+  ) WITHOUT ROWID`,
+  `CREATE TABLE callbacks (
+    secret TEXT PRIMARY KEY,
+    submission INTEGER NOT NULL,
+    name TEXT NOT NULL
+  ) WITHOUT ROWID`,
+  `CREATE INDEX callbackSubmissions ON callbacks (submission)`,
+  `CREATE TABLE joined (
+    host INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (host, sequence)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE outbox (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    target TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    submission INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    queuedAt INTEGER NOT NULL,
+    deadlineAt INTEGER,
+    tries INTEGER NOT NULL,
+    nextAt INTEGER,
+    parkedAt INTEGER,
+    parkedFor TEXT,
+    bytes INTEGER NOT NULL,
+    payload TEXT NOT NULL
+  )`,
+  `CREATE UNIQUE INDEX outboxIds ON outbox (id)`,
+  `CREATE INDEX outboxTargets ON outbox (target, sequence)`,
+  // The first of each target that is to be carried has a time; those behind it, and parked ones, have none.
+  `CREATE INDEX outboxTimes ON outbox (nextAt) WHERE nextAt IS NOT NULL`,
+  `CREATE INDEX outboxParked ON outbox (parkedAt) WHERE parkedAt IS NOT NULL`,
+  `CREATE TABLE schedules (
+    name TEXT PRIMARY KEY,
+    cron TEXT NOT NULL,
+    timeZone TEXT,
+    agent TEXT NOT NULL,
+    title TEXT,
+    principal TEXT NOT NULL,
+    createdAt INTEGER NOT NULL,
+    nextAt INTEGER,
+    lastAt INTEGER,
+    lastSequence INTEGER,
+    collapsed INTEGER NOT NULL,
+    input TEXT NOT NULL
+  ) WITHOUT ROWID`,
+  `CREATE INDEX scheduleTimes ON schedules (nextAt) WHERE nextAt IS NOT NULL`,
+]
+
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   firstTables,
   operatedTables,
   resubmittedTables,
+  conversationTables,
 ]
 
 export const latestVersion = migrations.length

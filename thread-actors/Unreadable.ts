@@ -8,6 +8,12 @@ export type StoredTable =
   | "deferred"
   | "resubmissions"
   | "threadState"
+  | "waits"
+  | "children"
+  | "outbox"
+  | "schedules"
+  | "joined"
+  | "callbacks"
 
 /** Thrown inside a read or a block: a stored row or record does not decode. Becomes `ThreadUnreadable`. */
 export class Unreadable extends Error {

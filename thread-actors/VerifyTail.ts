@@ -7,7 +7,7 @@
  * - T2 A row of a list is there exactly while its submission is in the state that the list is of.
  * - T3 Whatever a reader of these rows would refuse is a place here.
  */
-import { suspensionOf } from "./Evidence.ts"
+import { suspensionOf } from "./Suspension.ts"
 import { type Header, nonterminalOf } from "./Header.ts"
 import type { Sql, SqlValue } from "../platform/ObjectStorage.ts"
 import { findLast } from "./Journal.ts"
