@@ -5,7 +5,7 @@
 import { Heddle } from "../heddle.ts"
 import { PlaceOrderLive } from "./00-order.ts"
 import { DigestLive } from "./01-digest.ts"
-import { CheckoutLive } from "./03-checkout.ts"
+import { CheckoutLive } from "./08-checkout.ts"
 
 const heddle = Heddle.make({ agents: [PlaceOrderLive, DigestLive, CheckoutLive] })
 

@@ -41,10 +41,10 @@ const blocksOf = (guide: string, language: string): ReadonlyArray<string> =>
 describe.each([
   {
     path: "docs/call-from-a-worker.md",
-    examples: ["02-caller.ts", "caller/withEffect.ts", "caller/withSdk.ts"],
+    examples: ["09-caller.ts", "caller/withEffect.ts", "caller/withSdk.ts"],
     blocks: 5,
   },
-  { path: "docs/call-from-node.md", examples: ["05-from-node.ts"], blocks: 2 },
+  { path: "docs/call-from-node.md", examples: ["11-from-node.ts"], blocks: 2 },
 ])("$path", ({ path, examples, blocks }) => {
   const guide = read(path)
 

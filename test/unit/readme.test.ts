@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it, vi } from "vitest"
 import { PlaceOrderLive } from "../../examples/00-order.ts"
-import { CheckoutLive } from "../../examples/03-checkout.ts"
+import { CheckoutLive } from "../../examples/08-checkout.ts"
 import { accepted, drain, go, makeWorld } from "./thread/harness.ts"
 
 // The package root joins the objects too, whose classes the platform brings.
@@ -25,8 +25,8 @@ describe("the README", () => {
   it("shows the agents, the Worker and the caller that the examples are", () => {
     expect(readme).toContain(asUsersWrite("examples/00-order.ts"))
     expect(readme).toContain(asUsersWrite("examples/worker.ts"))
-    expect(readme).toContain(asUsersWrite("examples/02-caller.ts"))
-    expect(readme).toContain(asUsersWrite("examples/03-checkout.ts"))
+    expect(readme).toContain(asUsersWrite("examples/09-caller.ts"))
+    expect(readme).toContain(asUsersWrite("examples/08-checkout.ts"))
   })
 
   it("names the lines of wrangler.toml that this repository deploys with", () => {

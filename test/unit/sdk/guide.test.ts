@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { placeOrder } from "../../../examples/04-plain-caller.ts"
+import { placeOrder } from "../../../examples/10-plain-caller.ts"
 import { receipt, settlement, submissionId } from "../client/fakes.ts"
 import { failed, fakeBinding, never, ok } from "./fakeBinding.ts"
 
@@ -10,7 +10,7 @@ const read = (path: string): string =>
 
 describe("the guide to calls without Effect", () => {
   it("shows the caller that the example is", () => {
-    const code = read("examples/04-plain-caller.ts")
+    const code = read("examples/10-plain-caller.ts")
       .replace(/^\/\*\*[\s\S]*?\*\/\n/, "")
       .replaceAll('"../client/sdk/index.ts"', '"heddle/sdk"')
     expect(read("docs/call-without-effect.md")).toContain(code.trim())
