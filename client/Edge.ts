@@ -4,7 +4,7 @@
  * Mutations and what the owner knows go to the owner object; reads of one thread go straight to its
  * actor. Built per invocation: a stateless Worker must not share what holds I/O between requests.
  *
- * - E1 The objects are told the verified principal, in headers that are made here.
+ * - E1 The objects are told the verified principal; of a callback, that it is one.
  * - E2 Readers of a thread never load its owner, but for `explain` and the first frame of `observe`, which
  *   are not held up by it for long.
  * - E3 A reader whose token ends is told where to go on with another one; who waits is answered `Pending` then.
@@ -12,33 +12,20 @@
  *   accepted since is not meant.
  */
 import { Clock, Effect, Layer, type Scope, Stream } from "effect"
-import { callerHeaders } from "../contracts/Authorization.ts"
 import type { BulkCursor, BulkFilter } from "../contracts/Bulk.ts"
 import { CurrentLimits } from "../contracts/Limits.ts"
 import { HeddleRpc } from "../contracts/HeddleRpc.ts"
-import type { OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
+import type { SubmissionId } from "../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
-import { OwnerRpc } from "../contracts/OwnerRpc.ts"
-import { RegistryRpc } from "../contracts/RegistryRpc.ts"
-import { ThreadRpc } from "../contracts/ThreadRpc.ts"
-import type { WireTarget } from "../contracts/transport/Wire.ts"
-import { makeWireClient, type WireClientOptions } from "../contracts/transport/WireClient.ts"
-import { failure } from "../contracts/transport/WireExits.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
+import { callback } from "./Callback.ts"
 import { gatedEdge, refusingEdge } from "./EdgeGate.ts"
 import { edgeGuard } from "./EdgeGuard.ts"
 import { heldBy } from "./HeldBy.ts"
 import type { Identity, Verified } from "./Identity.ts"
+import { type Clients, type EdgeTargets, type Lane, makeClients } from "./ObjectClients.ts"
 import type { Admission } from "./RateLimit.ts"
 import { untilTokenEnds, waitUntilTokenEnds } from "./TokenEnd.ts"
-
-/** Where the objects are, for the length of one invocation. */
-export interface EdgeTargets {
-  readonly owner: (ownerId: OwnerId) => WireTarget
-  readonly thread: (ownerId: OwnerId, threadId: ThreadId) => WireTarget
-  /** The owner registry; absent in a deployment without one. */
-  readonly registry?: (() => WireTarget) | undefined
-}
 
 export interface EdgeOptions {
   readonly identity: Identity
@@ -51,48 +38,6 @@ type VerifiedOptions = EdgeOptions & { readonly identity: Verified }
 
 /** The owner's view is a courtesy: a reader that asks why nothing runs still gets the records. */
 const laneWaitMillis = 2_000
-
-/** What the platform lost is tried again here, where a fresh stub is at hand. */
-const retry = { times: 2 } as const
-
-/** Answers for the registry of a deployment that has none. */
-const noRegistry: WireTarget = {
-  call: () =>
-    Promise.resolve(
-      failure({
-        _tag: "Unavailable",
-        retryable: false,
-        overloaded: false,
-        reason: "this deployment has no owner registry",
-      }),
-    ),
-}
-
-interface Lane {
-  readonly ownerId: OwnerId
-  readonly threadId: ThreadId
-}
-
-const makeClients = Effect.fnUntraced(function* ({ identity, targets }: VerifiedOptions) {
-  const { principal } = identity.grants
-  const headers = callerHeaders({ _tag: "Principal", principal }) // E1
-  const shared = { headers, retry } satisfies Partial<WireClientOptions>
-  const owner = yield* makeWireClient(OwnerRpc, {
-    ...shared,
-    target: (payload: { readonly ownerId: OwnerId }) => targets.owner(payload.ownerId),
-  })
-  const thread = yield* makeWireClient(ThreadRpc, {
-    ...shared,
-    target: (payload: Lane) => targets.thread(payload.ownerId, payload.threadId),
-  })
-  const registry = yield* makeWireClient(RegistryRpc, {
-    ...shared,
-    target: () => targets.registry?.() ?? noRegistry,
-  })
-  return { owner, thread, registry }
-})
-
-type Clients = Effect.Success<ReturnType<typeof makeClients>>
 
 /** The owner's view of a thread; none if it does not answer soon. */
 const laneOf = ({ owner }: Clients, { ownerId, threadId }: Lane) =>
@@ -163,9 +108,10 @@ const bounded = <
     return reply.next === undefined ? reply : { ...reply, next: { ...reply.next, acceptedBefore } }
   })
 
-const handlers = (options: VerifiedOptions) =>
+const handlers = ({ identity, targets }: VerifiedOptions) =>
   HeddleRpc.toLayer(
-    Effect.map(makeClients(options), (clients) => {
+    // E1
+    Effect.map(makeClients(targets, identity.grants.principal), (clients) => {
       const { owner, registry, thread } = clients
       return HeddleRpc.of({
         submit: (payload) => owner.submit(payload),
@@ -173,6 +119,12 @@ const handlers = (options: VerifiedOptions) =>
         resubmit: (payload) => owner.resubmit(payload),
         abort: (payload) => owner.abort(payload),
         abortMany: (payload) => bounded(payload, owner.abortMany),
+        resolveApproval: (payload) => owner.resolveApproval(payload),
+        signal: (payload) => owner.signal(payload),
+        callback: (payload) => callback(targets, payload), // E1
+        schedule: (payload) => owner.schedule(payload),
+        schedules: (payload) => thread.schedules(payload),
+        unschedule: (payload) => owner.unschedule(payload),
         resolveUnknown: (payload) => owner.resolveUnknown(payload),
         retry: (payload) => owner.retry(payload),
         retryMany: (payload) => bounded(payload, owner.retryMany),
@@ -181,25 +133,23 @@ const handlers = (options: VerifiedOptions) =>
         forgetThread: (payload) => owner.forgetThread(payload),
         obligations: (payload) => owner.obligations(payload),
         wake: (payload) => owner.wake(payload),
-        watch: (payload) =>
-          untilTokenEnds(owner.watch(payload), options.identity.expiresAt, () => []),
+        watch: (payload) => untilTokenEnds(owner.watch(payload), identity.expiresAt, () => []),
         reconcile: (payload) => owner.reconcile(payload),
         recoveryStatus: (payload) => owner.recoveryStatus(payload),
         maintenanceStatus: (payload) => owner.maintenanceStatus(payload),
         runMaintenance: (payload) => owner.runMaintenance(payload),
         listThreads: (payload) => owner.listThreads(payload),
+        search: (payload) => owner.search(payload),
+        rebuildProjections: (payload) => owner.rebuildProjections(payload),
         listOwners: (payload) => registry.list(payload),
         status: (payload) => thread.status(payload),
         history: (payload) => thread.history(payload),
         awaitSettlement: (payload) =>
-          Effect.flatMap(
-            waitUntilTokenEnds(payload, options.identity.expiresAt),
-            thread.awaitSettlement,
-          ),
+          Effect.flatMap(waitUntilTokenEnds(payload, identity.expiresAt), thread.awaitSettlement),
         readState: (payload) => thread.readState(payload),
         explain: (payload) => explain(clients, payload),
         verify: (payload) => thread.verify(payload),
-        observe: (payload) => observe(clients, options.identity, payload),
+        observe: (payload) => observe(clients, identity, payload),
       })
     }),
   )

@@ -5,7 +5,7 @@
 import { type OwnerId, type ThreadId, threadObjectName } from "../contracts/Identifiers.ts"
 import { registryName } from "../contracts/RegistryRpc.ts"
 import { type NativeStub, type StubTarget, stubTarget } from "../contracts/transport/StubTarget.ts"
-import type { EdgeTargets } from "./Edge.ts"
+import type { EdgeTargets } from "./ObjectClients.ts"
 
 /** The part of a `DurableObjectNamespace` that is used. */
 export interface ObjectNamespace {

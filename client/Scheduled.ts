@@ -18,7 +18,7 @@ import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { type OwnerLook, RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
 import { makeWireClient } from "../contracts/transport/WireClient.ts"
-import type { EdgeTargets } from "./Edge.ts"
+import type { EdgeTargets } from "./ObjectClients.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
 
 export interface ScheduledOptions {

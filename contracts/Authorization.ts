@@ -4,7 +4,7 @@
  * Invariants
  * - Z1 An object refuses a call whose headers name no role, or a role the operation does not admit.
  * - Z2 A role speaks for one owner (and thread) only: its own; the headers are set by our code from
- *   what the caller is, never from a payload.
+ *   what the caller is, never from a payload. Where one owner calls another, for the sender that the payload names.
  * - Z3 An edge refuses what the grants do not name before it calls an object.
  * - Z4 The application's policy is asked once per public call, before its handler reads or writes; of a call that
  *   names several threads once about each, and one denial denies the call.
@@ -43,6 +43,15 @@ export const AllowedRole = Context.Reference<Role | undefined>("heddle/contracts
 export const PublicName = Context.Reference<string | undefined>("heddle/contracts/PublicName", {
   defaultValue: () => undefined,
 })
+
+/**
+ * For whom a call of an owner, or of a thread, speaks, as its payload says: the owner that is called, unless the
+ * operation says otherwise. The payload has been decoded.
+ */
+export const SpeaksFor = Context.Reference<(payload: never) => unknown>(
+  "heddle/contracts/SpeaksFor",
+  { defaultValue: () => (payload: unknown) => payloadField(payload, "ownerId") },
+)
 
 const roleHeader = "heddle-role"
 const ownerHeader = "heddle-owner"
@@ -218,7 +227,8 @@ export const callerMiddlewareLayer: Layer.Layer<CallerMiddleware> = Layer.succee
           return Effect.andThen(asked, called) // Z4
         }
         if (caller._tag === "Scheduler") return called
-        return caller.ownerId === payloadField(payload, "ownerId") ? called : denied // Z2
+        const speaksFor = Context.get(rpc.annotations, SpeaksFor)(payload as never)
+        return caller.ownerId === speaksFor ? called : denied // Z2
       },
     })
   },

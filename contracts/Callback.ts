@@ -5,7 +5,7 @@
  * holds it may give that one wait its one value, and can read nothing.
  */
 import { Schema } from "effect"
-import { OwnerId, StepName, SubmissionId, ThreadId } from "./Identifiers.ts"
+import { OwnerId, Principal, StepName, SubmissionId, ThreadId } from "./Identifiers.ts"
 
 /** Stands in no identifier, and is kept as it is in a URL. */
 const separator = "~"
@@ -36,6 +36,12 @@ export const callbackAddress = (token: CallbackToken): CallbackAddress => {
   const [ownerId = "", threadId = "", secret = ""] = token.split(separator)
   return { ownerId: ownerId as OwnerId, threadId: threadId as ThreadId, secret }
 }
+
+/** Where a token is used over HTTPS, at the origin of the deployment. */
+export const callbackPath = (token: CallbackToken): string => `/callback/${token}`
+
+/** As whom whoever holds a token speaks: its signal is recorded as said by it. */
+export const callbackPrincipal = Principal.make("callback")
 
 /** The wait that a token is for. */
 export const CallbackTarget = Schema.Struct({

@@ -7,17 +7,18 @@ import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortErrors, AbortFields, AbortReply } from "./Abort.ts"
 import { EdgeMiddleware } from "./Authorization.ts"
 import { AbortManyReply, BulkFields, RetryManyReply } from "./Bulk.ts"
+import { CallbackFields } from "./Callback.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable } from "./Errors.ts"
 import { Description } from "./Description.ts"
 import { ExplainFields, RecoveryExplanation } from "./Explain.ts"
 import { ForgetFields, ForgetReply } from "./Forget.ts"
 import { Count, OwnerId, SubmissionId, ThreadId } from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
-import { LaneStatus, MaintenanceStatus, ThreadPage, WatchFrame } from "./Maintenance.ts"
+import { ListThreadsFields, ThreadPage } from "./ListThreads.ts"
+import { LaneStatus, MaintenanceStatus, WatchFrame } from "./Maintenance.ts"
 import { ObligationPage, ObligationsFields } from "./Obligation.ts"
 import {
   ForgetErrors,
-  ListThreadsFields,
   PauseErrors,
   ReconcileFields,
   ReconcileReply,
@@ -27,10 +28,27 @@ import {
 import { PauseFields, PauseReply } from "./Pause.ts"
 import { RecoveryFault } from "./Recovery.ts"
 import { ListOwnersFields, OwnerPage } from "./RegistryRpc.ts"
+import {
+  ResolveApprovalErrors,
+  ResolveApprovalFields,
+  ResolveApprovalReply,
+} from "./ResolveApproval.ts"
 import { ResolveUnknownFields, ResolveUnknownReply } from "./ResolveUnknown.ts"
 import { ResubmitErrors, ResubmitFields } from "./Resubmit.ts"
 import { RetryErrors, RetryFields, RetryReply } from "./Retry.ts"
+import {
+  Schedule,
+  ScheduleErrors,
+  ScheduleFields,
+  SchedulePage,
+  SchedulesFields,
+  UnscheduleErrors,
+  UnscheduleFields,
+  UnscheduleReply,
+} from "./Schedule.ts"
+import { RebuildProjectionsReply, SearchFields, SearchPage } from "./Search.ts"
 import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
+import { SignalErrors, SignalFields, SignalReply } from "./Signal.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
 import { SubmitErrors, SubmitManyErrors, SubmitManyFields, SubmitManyReply } from "./SubmitMany.ts"
 import { HistoryFields } from "./ThreadRpc.ts"
@@ -68,6 +86,45 @@ export class HeddleRpc extends RpcGroup.make(
     "Ends a submission `aborted`, unless it has settled: at once, or after a grace while " +
       "it runs.",
   ),
+  Rpc.make("resolveApproval", {
+    payload: ResolveApprovalFields,
+    success: ResolveApprovalReply,
+    error: ResolveApprovalErrors,
+  }).annotate(Description, "Approves or denies what a run has asked for, and lets it go on."),
+  Rpc.make("signal", {
+    payload: SignalFields,
+    success: SignalReply,
+    error: SignalErrors,
+  }).annotate(
+    Description,
+    "Gives a run the value that it waits for; one that has not asked yet finds it when it does.",
+  ),
+  Rpc.make("callback", {
+    payload: CallbackFields,
+    success: SignalReply,
+    error: SignalErrors,
+  }).annotate(
+    Description,
+    "Signals with a token that a run gave away: the token is the right to, and names the wait.",
+  ),
+  Rpc.make("schedule", {
+    payload: ScheduleFields,
+    success: Schedule,
+    error: ScheduleErrors,
+  }).annotate(
+    Description,
+    "Gives a thread an input at each time of a cron expression; the same name again replaces it.",
+  ),
+  Rpc.make("schedules", {
+    payload: SchedulesFields,
+    success: SchedulePage,
+    error: Schema.Union([...CommonErrors, ThreadUnreadable]),
+  }).annotate(Description, "The schedules of a thread, by name, a page at a time."),
+  Rpc.make("unschedule", {
+    payload: UnscheduleFields,
+    success: UnscheduleReply,
+    error: UnscheduleErrors,
+  }).annotate(Description, "Cancels a schedule; what it has given the thread already stays."),
   Rpc.make("resolveUnknown", {
     payload: ResolveUnknownFields,
     success: ResolveUnknownReply,
@@ -215,7 +272,24 @@ export class HeddleRpc extends RpcGroup.make(
     payload: ListThreadsFields,
     success: ThreadPage,
     error: Common,
-  }).annotate(Description, "The threads of an owner, by id, a page at a time."),
+  }).annotate(
+    Description,
+    "The threads of an owner, a page at a time, by id or by their last activity: all of them, or those that stand as " +
+      "is said, or whose title or id has a text.",
+  ),
+  Rpc.make("search", { payload: SearchFields, success: SearchPage, error: Common }).annotate(
+    Description,
+    "Full text over the titles of an owner's threads and, where the deployment says so, over how their submissions " +
+      "ended. Needs a grant for all threads of the owner.",
+  ),
+  Rpc.make("rebuildProjections", {
+    payload: { ownerId: OwnerId },
+    success: RebuildProjectionsReply,
+    error: Common,
+  }).annotate(
+    Description,
+    "Empties what `listThreads` and `search` are answered from, and has it built anew. No work is touched.",
+  ),
   Rpc.make("listOwners", { payload: ListOwnersFields, success: OwnerPage, error: Common }).annotate(
     Description,
     "The owners of this deployment, by id. Needs a grant for all owners: a bare `*`.",

@@ -47,6 +47,7 @@ export const defaultLimits = {
   historyRecords: 1_024,
   historyBytes: 1 * MiB,
   pageThreads: 256,
+  pageHits: 64,
   /** Lanes that one page of obligations looks at. */
   obligationLanes: 1_024,
   obligationAgedMillis: 15 * minute,
@@ -110,6 +111,24 @@ export const defaultLimits = {
   forgetWaitMillis: 5 * second,
   forgetRetryMillis: 1 * second,
   forgetRetryMaxMillis: 60 * second,
+  /** Threads whose outbox is carried at once. */
+  outboxSlots: 8,
+  /** Entries of one claim. */
+  outboxEntries: 32,
+  claimMillis: 30 * second,
+  /** How long another owner may take for one message. */
+  deliverMillis: 30 * second,
+  /** How long one carry begins deliveries; what is left then is claimed again. */
+  outboxSliceMillis: 5 * second,
+  /** After this long a carry that goes on holds no slot, and nobody waits behind its delivery. */
+  outboxPatienceMillis: 1 * second,
+  /** Carries at once with those that hold no slot any more: each may hold a page of entries. */
+  outboxCarries: 32,
+  /** How long what was delivered waits for the rest of its claim, to be acknowledged with it. */
+  outboxGatherMillis: 100,
+  /** When an outbox is claimed again that could not be, and a peer is tried again that did not answer. */
+  outboxRetryMillis: 500,
+  outboxRetryMaxMillis: 60 * second,
   /** After this many visits in a row without an answer a thread has a fault. */
   visitsBeforeFault: 8,
   /** How long a thread may be out of reach before that is one: after each deploy some are, for minutes. */
@@ -156,6 +175,19 @@ export const defaultLimits = {
   bindingReportMillis: 15 * minute,
   /** How many rows one bounded sweep of a block may touch. */
   promotionBatch: 256,
+
+  // Projections: the directory and the search index.
+  /** Lanes of one batch. */
+  projectionLanes: 256,
+  /** How long what changed may wait to be shown: together with others it costs less. */
+  projectionMillis: 1 * second,
+  /** Lanes that wait in memory to be shown; of more all lanes are looked at. */
+  projectionBehind: 4_096,
+  /** When one that failed is tried again. */
+  projectionRetryMillis: 5 * second,
+  projectionRetryMaxMillis: 15 * minute,
+  /** Rows that one page of a narrowed list looks at. */
+  directoryRows: 2_048,
   /** Up to so many lanes every `reconcile` counts them anew; of more the first one of an owner's life. */
   recountLanes: 10_000,
 

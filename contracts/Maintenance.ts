@@ -6,7 +6,6 @@ import { Count, Generation, Millis, OwnerId, ThreadId } from "./Identifiers.ts"
 import { LaneHead } from "./LaneReport.ts"
 import { openLiterals, openUnion } from "./Open.ts"
 import { RecoveryFault } from "./Recovery.ts"
-import { Title } from "./Submission.ts"
 
 export const WorkKind = openLiterals([
   "visit",
@@ -132,24 +131,3 @@ export const WatchFrame = openUnion([
     "changed for a while: watch again.",
 })
 export type WatchFrame = typeof WatchFrame.Type
-
-export const ThreadSummary = Schema.Struct({
-  threadId: ThreadId,
-  title: Schema.optionalKey(Title),
-  nonterminal: Count,
-  parked: Count,
-  paused: Schema.Boolean,
-  tailSequence: Count,
-  head: Schema.optionalKey(LaneHead),
-}).annotate({ identifier: "ThreadSummary", description: "A row of the list of threads." })
-export type ThreadSummary = typeof ThreadSummary.Type
-
-export const ThreadPage = Schema.Struct({
-  threads: Schema.Array(ThreadSummary),
-  next: Schema.optionalKey(ThreadId),
-}).annotate({
-  identifier: "ThreadPage",
-  description:
-    "A page of threads by id; `next` is the `after` of the next page, absent at the end.",
-})
-export type ThreadPage = typeof ThreadPage.Type

@@ -4,22 +4,23 @@
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortErrors, AbortFields, AbortReply } from "./Abort.ts"
-import { admits, CallerMiddleware } from "./Authorization.ts"
+import { admits, CallerMiddleware, SpeaksFor } from "./Authorization.ts"
 import { AbortManyReply, BulkFields, RetryManyReply } from "./Bulk.ts"
 import { CommonErrors, StorageFull, WorkOwed } from "./Errors.ts"
 import { ForgetFields, ForgetReply } from "./Forget.ts"
 import { Count, OwnerId, ThreadId } from "./Identifiers.ts"
 import { LaneReport } from "./LaneReport.ts"
-import {
-  LaneStatus,
-  MaintenancePassReport,
-  MaintenanceStatus,
-  ThreadPage,
-  WatchFrame,
-} from "./Maintenance.ts"
+import { LaneStatus, MaintenancePassReport, MaintenanceStatus, WatchFrame } from "./Maintenance.ts"
+import { ListThreadsFields, ThreadPage } from "./ListThreads.ts"
 import { ObligationPage, ObligationsFields } from "./Obligation.ts"
+import { Message } from "./Outbox.ts"
 import { PauseFields, PauseReply } from "./Pause.ts"
 import { RecoveryFault } from "./Recovery.ts"
+import {
+  ResolveApprovalErrors,
+  ResolveApprovalFields,
+  ResolveApprovalReply,
+} from "./ResolveApproval.ts"
 import {
   ResolveUnknownFields,
   ResolveUnknownRefusal,
@@ -27,6 +28,16 @@ import {
 } from "./ResolveUnknown.ts"
 import { ResubmitErrors, ResubmitFields } from "./Resubmit.ts"
 import { RetryErrors, RetryFields, RetryReply } from "./Retry.ts"
+import {
+  Schedule,
+  ScheduleErrors,
+  ScheduleFields,
+  UnscheduleErrors,
+  UnscheduleFields,
+  UnscheduleReply,
+} from "./Schedule.ts"
+import { SignalErrors, SignalFields, SignalReply } from "./Signal.ts"
+import { RebuildProjectionsReply, SearchFields, SearchPage } from "./Search.ts"
 import { Receipt, SubmitFields } from "./Submission.ts"
 import { SubmitErrors, SubmitManyErrors, SubmitManyFields, SubmitManyReply } from "./SubmitMany.ts"
 
@@ -84,6 +95,54 @@ const resolveUnknown = Rpc.make("resolveUnknown", {
   success: ResolveUnknownReply,
   error: ResolveUnknownErrors,
 }).pipe(admits("Principal"))
+
+const resolveApproval = Rpc.make("resolveApproval", {
+  payload: ResolveApprovalFields,
+  success: ResolveApprovalReply,
+  error: ResolveApprovalErrors,
+}).pipe(admits("Principal"))
+
+const signal = Rpc.make("signal", {
+  payload: SignalFields,
+  success: SignalReply,
+  error: SignalErrors,
+}).pipe(admits("Principal"))
+
+/** A signal by a token: the thread has told which wait it is for. Its own name, by which the policy is asked. */
+const callback = Rpc.make("callback", {
+  payload: SignalFields,
+  success: SignalReply,
+  error: SignalErrors,
+}).pipe(admits("Principal"))
+
+const schedule = Rpc.make("schedule", {
+  payload: ScheduleFields,
+  success: Schedule,
+  error: ScheduleErrors,
+}).pipe(admits("Principal"))
+
+const unschedule = Rpc.make("unschedule", {
+  payload: UnscheduleFields,
+  success: UnscheduleReply,
+  error: UnscheduleErrors,
+}).pipe(admits("Principal"))
+
+/**
+ * A message of another owner's thread, for one of this owner's. Denied unless this deployment's rule lets that
+ * source in. Taken once by its id: the first receipt again is its answer.
+ */
+const deliver = Rpc.make("deliver", {
+  payload: {
+    ...Address,
+    message: Message,
+    /** The agents that the sending thread's code knows: a refusal for a missing one is final only if they agree. */
+    agentsDigest: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(64))),
+  },
+  success: Receipt,
+  error: SubmitErrors,
+})
+  .annotate(SpeaksFor, ({ message }: { readonly message: Message }) => message.from.ownerId)
+  .pipe(admits("Owner"))
 
 /** Clears the fault's wait, the backoff and the stall of the lane, then has the thread retry. */
 const retry = Rpc.make("retry", {
@@ -214,15 +273,22 @@ const watch = Rpc.make("watch", {
   stream: true,
 }).pipe(admits("Principal"))
 
-export const ListThreadsFields = {
-  ownerId: OwnerId,
-  after: Schema.optionalKey(ThreadId),
-  limit: Schema.optionalKey(Count),
-}
-
 const listThreads = Rpc.make("listThreads", {
   payload: ListThreadsFields,
   success: ThreadPage,
+  error: Common,
+}).pipe(admits("Principal"))
+
+const search = Rpc.make("search", {
+  payload: SearchFields,
+  success: SearchPage,
+  error: Common,
+}).pipe(admits("Principal"))
+
+/** Empties the directory and the search index, and has them built anew from the lanes and their threads. */
+const rebuildProjections = Rpc.make("rebuildProjections", {
+  payload: { ownerId: OwnerId },
+  success: RebuildProjectionsReply,
   error: Common,
 }).pipe(admits("Principal"))
 
@@ -232,7 +298,13 @@ export class OwnerRpc extends RpcGroup.make(
   resubmit,
   abort,
   abortMany,
+  resolveApproval,
   resolveUnknown,
+  signal,
+  callback,
+  schedule,
+  unschedule,
+  deliver,
   retry,
   retryMany,
   pauseThread,
@@ -248,5 +320,7 @@ export class OwnerRpc extends RpcGroup.make(
   look,
   runMaintenance,
   listThreads,
+  search,
+  rebuildProjections,
   watch,
 ).middleware(CallerMiddleware) {}

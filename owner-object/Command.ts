@@ -18,15 +18,15 @@ import { type MutationOptions, type ThreadAnswer, withMutation } from "./Mutatio
 import type { Owner } from "./Owner.ts"
 
 type OwnerRpcs = RpcGroup.Rpcs<typeof OwnerRpc>
-type Payload<Tag extends OwnerRpcs["_tag"]> = Rpc.Payload<
+export type Payload<Tag extends OwnerRpcs["_tag"]> = Rpc.Payload<
   Extract<OwnerRpcs, { readonly _tag: Tag }>
 >
 
-/** What every command says. */
+/** What a command says: a person's one who says so and why, a service's neither. */
 interface Said {
   readonly threadId: ThreadId
-  readonly author: string
-  readonly reason: string
+  readonly author?: string
+  readonly reason?: string
 }
 
 /** Who called, and in whose object. */
@@ -44,10 +44,10 @@ interface Commanded {
 }
 
 /** What the words occupy while they are held, at most. */
-export const bytesOf = ({ author, reason }: Pick<Said, "author" | "reason">): number =>
+export const bytesOf = ({ author = "", reason = "" }: Pick<Said, "author" | "reason">): number =>
   3 * (author.length + reason.length)
 
-const command = <P extends Said, A, E, EC>(
+export const command = <P extends Said, A, E, EC>(
   { life, owner, principal }: Caller,
   payload: P,
   send: (call: P & Commanded) => Effect.Effect<ThreadAnswer<A, E>, EC>,
@@ -68,6 +68,9 @@ export const pauseThread = (caller: Caller, payload: Payload<"pauseThread">) =>
 
 export const resumeThread = (caller: Caller, payload: Payload<"resumeThread">) =>
   command(caller, payload, (call) => caller.owner.threads.resume(call))
+
+export const resolveApproval = (caller: Caller, payload: Payload<"resolveApproval">) =>
+  command(caller, payload, (call) => caller.owner.threads.resolveApproval(call))
 
 /** Ends the waits of the lane, then the rest of the submission. // D2 */
 export const retry = (caller: Caller, payload: Payload<"retry">) =>
@@ -92,7 +95,8 @@ const measure = ({ resolution }: Payload<"resolveUnknown">, limits: Limits) =>
     Result.map(({ bytes }) => bytes),
   )
 
-const below = (path: string): string =>
+/** A place inside a field of a payload, behind the field's name. */
+export const below = (path: string): string =>
   (path === "" || path.startsWith("[") ? path : `.${path}`).slice(0, 200)
 
 export const resolveUnknown = (caller: Caller, payload: Payload<"resolveUnknown">) =>

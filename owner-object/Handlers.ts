@@ -14,12 +14,15 @@ import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
 import * as Bulk from "./Bulk.ts"
 import * as Command from "./Command.ts"
+import { deliver, mayDeliver } from "./Deliver.ts"
 import { forgetThread } from "./Forget.ts"
 import * as Hints from "./Hints.ts"
 import type { Life } from "./Life.ts"
 import { obligations } from "./Obligations.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
 import { reading } from "./Reading.ts"
+import { schedule, unschedule } from "./Schedule.ts"
+import { signal } from "./Signal.ts"
 import * as Status from "./Status.ts"
 import { resubmit, submit } from "./Submit.ts"
 import { submitMany } from "./SubmitMany.ts"
@@ -101,7 +104,19 @@ export const handlersLayer = (owner: Owner) =>
     resubmit: command(owner, "resubmit", resubmit),
     abort: command(owner, "abort", Command.abort),
     abortMany: command(owner, "abortMany", Bulk.abortMany),
+    resolveApproval: command(owner, "resolveApproval", Command.resolveApproval),
     resolveUnknown: command(owner, "resolveUnknown", Command.resolveUnknown),
+    signal: command(owner, "signal", signal),
+    callback: command(owner, "callback", signal),
+    schedule: command(owner, "schedule", schedule),
+    unschedule: command(owner, "unschedule", unschedule),
+    deliver: (payload) =>
+      Rpc.uninterruptible(
+        mayDeliver(owner, payload).pipe(
+          Effect.andThen(enter(owner, payload.ownerId)),
+          Effect.flatMap((life) => deliver(owner, life, payload)),
+        ),
+      ),
     retry: command(owner, "retry", Command.retry),
     retryMany: command(owner, "retryMany", Bulk.retryMany),
     pauseThread: command(owner, "pauseThread", Command.pauseThread),

@@ -64,6 +64,80 @@ export interface Operations {
   ) => Promise<Types.AbortReply>
 
   /**
+   * Approves or denies what a run has asked for, and lets it go on.
+   *
+   * Rejects with `IdentityMismatch`, `InternalDefect`, `InvalidInput`, `JoinedToHost`,
+   * `NotAwaiting`, `OperationDenied`, `ResolutionConflict`, `SettlementConflict`, `StorageFull`,
+   * `StorageUnavailable`, `SubmissionNotFound`, `ThreadForgotten`, `ThreadUnreadable`,
+   * `Unauthenticated`, `Unavailable`.
+   */
+  readonly resolveApproval: (
+    payload: Types.ResolveApprovalPayload,
+    options?: CallOptions,
+  ) => Promise<Types.ResolveApprovalReply>
+
+  /**
+   * Gives a run the value that it waits for; one that has not asked yet finds it when it does.
+   *
+   * Rejects with `AdmissionLimitExceeded`, `IdentityMismatch`, `InternalDefect`, `InvalidInput`,
+   * `JoinedToHost`, `NotAwaiting`, `OperationDenied`, `ResolutionConflict`, `SettlementConflict`,
+   * `StorageFull`, `StorageUnavailable`, `SubmissionNotFound`, `ThreadForgotten`,
+   * `ThreadUnreadable`, `Unauthenticated`, `Unavailable`.
+   */
+  readonly signal: (
+    payload: Types.SignalPayload,
+    options?: CallOptions,
+  ) => Promise<Types.SignalReply>
+
+  /**
+   * Signals with a token that a run gave away: the token is the right to, and names the wait.
+   *
+   * Rejects with `AdmissionLimitExceeded`, `IdentityMismatch`, `InternalDefect`, `InvalidInput`,
+   * `JoinedToHost`, `NotAwaiting`, `OperationDenied`, `ResolutionConflict`, `SettlementConflict`,
+   * `StorageFull`, `StorageUnavailable`, `SubmissionNotFound`, `ThreadForgotten`,
+   * `ThreadUnreadable`, `Unauthenticated`, `Unavailable`.
+   */
+  readonly callback: (
+    payload: Types.CallbackPayload,
+    options?: CallOptions,
+  ) => Promise<Types.SignalReply>
+
+  /**
+   * Gives a thread an input at each time of a cron expression; the same name again replaces it.
+   *
+   * Rejects with `AdmissionLimitExceeded`, `AgentNotRegistered`, `IdentityMismatch`,
+   * `InternalDefect`, `InvalidInput`, `OperationDenied`, `StorageFull`, `StorageUnavailable`,
+   * `ThreadForgotten`, `ThreadUnreadable`, `Unauthenticated`, `Unavailable`.
+   */
+  readonly schedule: (
+    payload: Types.SchedulePayload,
+    options?: CallOptions,
+  ) => Promise<Types.Schedule>
+
+  /**
+   * The schedules of a thread, by name, a page at a time.
+   *
+   * Rejects with `IdentityMismatch`, `InternalDefect`, `InvalidInput`, `OperationDenied`,
+   * `StorageUnavailable`, `ThreadForgotten`, `ThreadUnreadable`, `Unauthenticated`, `Unavailable`.
+   */
+  readonly schedules: (
+    payload: Types.SchedulesPayload,
+    options?: CallOptions,
+  ) => Promise<Types.SchedulePage>
+
+  /**
+   * Cancels a schedule; what it has given the thread already stays.
+   *
+   * Rejects with `IdentityMismatch`, `InternalDefect`, `InvalidInput`, `OperationDenied`,
+   * `StorageFull`, `StorageUnavailable`, `ThreadForgotten`, `ThreadUnreadable`, `Unauthenticated`,
+   * `Unavailable`.
+   */
+  readonly unschedule: (
+    payload: Types.UnschedulePayload,
+    options?: CallOptions,
+  ) => Promise<Types.UnscheduleReply>
+
+  /**
    * Decides an ordinary tool call of which nobody knows whether it happened.
    *
    * Rejects with `AgentNotRegistered`, `IdentityMismatch`, `InternalDefect`, `InvalidInput`,
@@ -300,7 +374,8 @@ export interface Operations {
   ) => Promise<Types.RunMaintenanceReply>
 
   /**
-   * The threads of an owner, by id, a page at a time.
+   * The threads of an owner, a page at a time, by id or by their last activity: all of them, or
+   * those that stand as is said, or whose title or id has a text.
    *
    * Rejects with `IdentityMismatch`, `InternalDefect`, `InvalidInput`, `OperationDenied`,
    * `StorageUnavailable`, `ThreadForgotten`, `Unauthenticated`, `Unavailable`.
@@ -309,6 +384,30 @@ export interface Operations {
     payload: Types.ListThreadsPayload,
     options?: CallOptions,
   ) => Promise<Types.ThreadPage>
+
+  /**
+   * Full text over the titles of an owner's threads and, where the deployment says so, over how
+   * their submissions ended. Needs a grant for all threads of the owner.
+   *
+   * Rejects with `IdentityMismatch`, `InternalDefect`, `InvalidInput`, `OperationDenied`,
+   * `StorageUnavailable`, `ThreadForgotten`, `Unauthenticated`, `Unavailable`.
+   */
+  readonly search: (
+    payload: Types.SearchPayload,
+    options?: CallOptions,
+  ) => Promise<Types.SearchPage>
+
+  /**
+   * Empties what `listThreads` and `search` are answered from, and has it built anew. No work is
+   * touched.
+   *
+   * Rejects with `IdentityMismatch`, `InternalDefect`, `InvalidInput`, `OperationDenied`,
+   * `StorageUnavailable`, `ThreadForgotten`, `Unauthenticated`, `Unavailable`.
+   */
+  readonly rebuildProjections: (
+    payload: Types.RebuildProjectionsPayload,
+    options?: CallOptions,
+  ) => Promise<Types.RebuildProjectionsReply>
 
   /**
    * The owners of this deployment, by id. Needs a grant for all owners: a bare `*`.
@@ -390,6 +489,90 @@ export interface OperationErrors {
     | Errors.StorageFull
     | Errors.StorageUnavailable
     | Errors.SubmissionNotFound
+    | Errors.ThreadForgotten
+    | Errors.ThreadUnreadable
+    | Errors.Unauthenticated
+    | Errors.Unavailable
+  readonly resolveApproval:
+    | Errors.IdentityMismatch
+    | Errors.InternalDefect
+    | Errors.InvalidInput
+    | Errors.JoinedToHost
+    | Errors.NotAwaiting
+    | Errors.OperationDenied
+    | Errors.ResolutionConflict
+    | Errors.SettlementConflict
+    | Errors.StorageFull
+    | Errors.StorageUnavailable
+    | Errors.SubmissionNotFound
+    | Errors.ThreadForgotten
+    | Errors.ThreadUnreadable
+    | Errors.Unauthenticated
+    | Errors.Unavailable
+  readonly signal:
+    | Errors.AdmissionLimitExceeded
+    | Errors.IdentityMismatch
+    | Errors.InternalDefect
+    | Errors.InvalidInput
+    | Errors.JoinedToHost
+    | Errors.NotAwaiting
+    | Errors.OperationDenied
+    | Errors.ResolutionConflict
+    | Errors.SettlementConflict
+    | Errors.StorageFull
+    | Errors.StorageUnavailable
+    | Errors.SubmissionNotFound
+    | Errors.ThreadForgotten
+    | Errors.ThreadUnreadable
+    | Errors.Unauthenticated
+    | Errors.Unavailable
+  readonly callback:
+    | Errors.AdmissionLimitExceeded
+    | Errors.IdentityMismatch
+    | Errors.InternalDefect
+    | Errors.InvalidInput
+    | Errors.JoinedToHost
+    | Errors.NotAwaiting
+    | Errors.OperationDenied
+    | Errors.ResolutionConflict
+    | Errors.SettlementConflict
+    | Errors.StorageFull
+    | Errors.StorageUnavailable
+    | Errors.SubmissionNotFound
+    | Errors.ThreadForgotten
+    | Errors.ThreadUnreadable
+    | Errors.Unauthenticated
+    | Errors.Unavailable
+  readonly schedule:
+    | Errors.AdmissionLimitExceeded
+    | Errors.AgentNotRegistered
+    | Errors.IdentityMismatch
+    | Errors.InternalDefect
+    | Errors.InvalidInput
+    | Errors.OperationDenied
+    | Errors.StorageFull
+    | Errors.StorageUnavailable
+    | Errors.ThreadForgotten
+    | Errors.ThreadUnreadable
+    | Errors.Unauthenticated
+    | Errors.Unavailable
+  readonly schedules:
+    | Errors.IdentityMismatch
+    | Errors.InternalDefect
+    | Errors.InvalidInput
+    | Errors.OperationDenied
+    | Errors.StorageUnavailable
+    | Errors.ThreadForgotten
+    | Errors.ThreadUnreadable
+    | Errors.Unauthenticated
+    | Errors.Unavailable
+  readonly unschedule:
+    | Errors.IdentityMismatch
+    | Errors.InternalDefect
+    | Errors.InvalidInput
+    | Errors.OperationDenied
+    | Errors.StorageFull
+    | Errors.StorageUnavailable
     | Errors.ThreadForgotten
     | Errors.ThreadUnreadable
     | Errors.Unauthenticated
@@ -613,6 +796,24 @@ export interface OperationErrors {
     | Errors.ThreadForgotten
     | Errors.Unauthenticated
     | Errors.Unavailable
+  readonly search:
+    | Errors.IdentityMismatch
+    | Errors.InternalDefect
+    | Errors.InvalidInput
+    | Errors.OperationDenied
+    | Errors.StorageUnavailable
+    | Errors.ThreadForgotten
+    | Errors.Unauthenticated
+    | Errors.Unavailable
+  readonly rebuildProjections:
+    | Errors.IdentityMismatch
+    | Errors.InternalDefect
+    | Errors.InvalidInput
+    | Errors.OperationDenied
+    | Errors.StorageUnavailable
+    | Errors.ThreadForgotten
+    | Errors.Unauthenticated
+    | Errors.Unavailable
   readonly listOwners:
     | Errors.IdentityMismatch
     | Errors.InternalDefect
@@ -638,6 +839,12 @@ export const operationShapes = {
   submitMany: { kind: "unary", keys: [["submissions","[]","idempotencyKey"]] },
   resubmit: { kind: "unary", keys: [["idempotencyKey"]] },
   abort: { kind: "unary", keys: [] },
+  resolveApproval: { kind: "unary", keys: [] },
+  signal: { kind: "unary", keys: [] },
+  callback: { kind: "unary", keys: [] },
+  schedule: { kind: "unary", keys: [] },
+  schedules: { kind: "unary", keys: [] },
+  unschedule: { kind: "unary", keys: [] },
   resolveUnknown: { kind: "unary", keys: [] },
   retry: { kind: "unary", keys: [] },
   retryMany: { kind: "unary", keys: [] },
@@ -659,6 +866,8 @@ export const operationShapes = {
   maintenanceStatus: { kind: "unary", keys: [] },
   runMaintenance: { kind: "unary", keys: [] },
   listThreads: { kind: "unary", keys: [] },
+  search: { kind: "unary", keys: [] },
+  rebuildProjections: { kind: "unary", keys: [] },
   listOwners: { kind: "unary", keys: [] },
   watch: { kind: "stream", keys: [], cases: ["Opened","Lane","Gap","Ended"] },
 } as const satisfies Readonly<Record<keyof Operations, OperationShape>>

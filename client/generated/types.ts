@@ -186,6 +186,9 @@ export interface BulkFilter {
   readonly blocker?: "fault" | "backoff" | "stalled" | "binding" | "paused" | undefined
 }
 
+/** Owner, thread and 128 random bits. A secret: whoever has it may use it, once. */
+export type CallbackToken = string
+
 /**
  * Who had a thread condemned, why, and since when; `abort` tells whether what it owes is aborted
  * first.
@@ -515,6 +518,12 @@ export interface PauseReply {
   readonly pause?: Pause
 }
 
+/** The directory and the search index are empty now, and are built anew, a batch at a time. */
+export interface RebuildProjectionsReply {
+  /** The threads that will be looked at again. */
+  readonly lanes: number
+}
+
 /** The proof of acceptance: returned only once the submission is durable in its thread. */
 export interface Receipt {
   readonly ownerId: OwnerId
@@ -658,6 +667,16 @@ export interface ResolutionConflictData {
   readonly first: string
 }
 
+/** The decision as it is recorded. */
+export interface ResolveApprovalReply {
+  /** Of the `ApprovalRequested` that it answers. */
+  readonly recordId: RecordId
+  readonly approved: boolean
+  readonly decidedAt: number
+  /** Where the submission stands now. */
+  readonly state: SubmissionState
+}
+
 /** Where the submission stands now: it goes on once no call of it is left undecided. */
 export interface ResolveUnknownReply {
   readonly state: SubmissionState
@@ -743,6 +762,62 @@ export type RunMaintenanceReply =
     readonly _tag: "Pending"
   }
 
+/** A schedule of a thread, as it stands. */
+export interface Schedule {
+  /** Its name in the thread: it is cancelled by it. */
+  readonly name: string
+  /** Five fields (minute first), or six with seconds. */
+  readonly cron: string
+  /** An IANA name such as `Europe/Berlin`; UTC without it. */
+  readonly timeZone?: string
+  readonly agent: AgentId
+  readonly title?: string
+  readonly input: Json
+  readonly createdAt: number
+  /** The next occurrence; absent when there is none any more. */
+  readonly nextAt?: number
+  /** The last one that was accepted. */
+  readonly lastAt?: number
+  readonly lastSubmissionId?: SubmissionId
+  /** Occurrences that were overdue together with a later one, and had no input of their own. */
+  readonly collapsed: number
+}
+
+/** By name; `next` is the `after` of the next page, absent at the end. */
+export interface SchedulePage {
+  readonly schedules: ReadonlyArray<Schedule>
+  readonly next?: string
+}
+
+/** Where a search goes on: the `next` of the page before, of the same query. */
+export type SearchCursor = string
+
+/** One place where a search found its words. */
+export interface SearchHit {
+  readonly threadId: ThreadId
+  /** Whose outcome it is; absent where the title of the thread was found. */
+  readonly submissionId?: SubmissionId
+  /** The present title of the thread. */
+  readonly title?: string
+  /** How the submission ended; only where its outcome was found. */
+  readonly outcome?: Outcome
+  /** What was found and what stands around it; found words are between `[` and `]`. */
+  readonly snippet: string
+  /** When the submission settled; only where its outcome was found. */
+  readonly at?: number
+}
+
+/**
+ * Hits, those last taken into the index first; `next` is the `after` of the next page, absent at
+ * the end.
+ */
+export interface SearchPage {
+  readonly hits: ReadonlyArray<SearchHit>
+  readonly next?: SearchCursor
+  /** The index is being built, or outcomes are still to be read: hits may be missing. */
+  readonly behind?: true
+}
+
 export interface Settlement {
   readonly submissionId: SubmissionId
   readonly sequence: number
@@ -763,6 +838,15 @@ export interface SettlementConflictData {
   readonly submissionId: SubmissionId
   /** How it has settled. */
   readonly outcome: "completed" | "failed" | "aborted" | (string & {})
+}
+
+/** The signal as it is recorded. */
+export interface SignalReply {
+  readonly receivedAt: number
+  /** Whether the same value was received before. */
+  readonly duplicate: boolean
+  /** Where the submission stands now. */
+  readonly state: SubmissionState
 }
 
 export interface StorageFullData {
@@ -835,6 +919,26 @@ export type SubmitOutcome =
       | StorageFullData
   }
 
+/**
+ * How a thread stands; of several that hold the first is told: `condemned` it is to be forgotten ·
+ * `faulted` its recovery is blocked · `paused` · `unknown` somebody must decide about a call ·
+ * `running` · `suspended` it waits for something outside · `ready` it has work that has not
+ * started, or waits for its time · `idle` it owes nothing.
+ */
+export type ThreadCondition =
+  | "condemned"
+  | "faulted"
+  | "paused"
+  | "unknown"
+  | "running"
+  | "suspended"
+  | "ready"
+  | "idle"
+  | (string & {})
+
+/** Where a list of threads goes on: the `next` of the page before, in the same order. */
+export type ThreadCursor = string
+
 export interface ThreadForgottenData {
   readonly _tag: "ThreadForgotten"
   readonly threadId: ThreadId
@@ -845,10 +949,19 @@ export interface ThreadForgottenData {
 /** One conversation, order or document of an owner: 1–128 characters out of `A-Z a-z 0-9 . _ : -`. */
 export type ThreadId = string
 
-/** A page of threads by id; `next` is the `after` of the next page, absent at the end. */
+/** `thread` (default): by thread id. `activity`: by the last activity, the newest first. */
+export type ThreadOrder = "thread" | "activity"
+
+/**
+ * A page of threads; `next` is the `after` of the next page, absent at the end. A page may be
+ * short, or empty, and have a `next`: what it passed does not match. No thread is told twice; one
+ * that changes meanwhile may be passed.
+ */
 export interface ThreadPage {
   readonly threads: ReadonlyArray<ThreadSummary>
-  readonly next?: ThreadId
+  readonly next?: ThreadCursor
+  /** The directory is being built anew: threads may be missing. Ask again later. */
+  readonly behind?: true
 }
 
 /** The application's typed value of a thread. Version 0 and no value until first written. */
@@ -878,6 +991,10 @@ export interface ThreadSubmission {
 export interface ThreadSummary {
   readonly threadId: ThreadId
   readonly title?: string
+  /** Absent where an older deployment answered. */
+  readonly state?: ThreadCondition
+  /** When its owner last heard of an input, a record or a settlement of it. */
+  readonly activeAt?: number
   readonly nonterminal: number
   readonly parked: number
   readonly paused: boolean
@@ -906,6 +1023,11 @@ export interface UnavailableData {
   readonly overloaded: boolean
   /** In a sentence, for people. */
   readonly reason: string
+}
+
+export interface UnscheduleReply {
+  /** Whether there was one of this name. */
+  readonly removed: boolean
 }
 
 /** One check on one page. A detail names sequences and kinds, never what a payload holds. */
@@ -1042,6 +1164,76 @@ export interface AbortPayload {
   /** At most 1,024 characters. */
   readonly reason: string
   readonly submissionId: SubmissionId
+}
+
+/** What `resolveApproval` is given. */
+export interface ResolveApprovalPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** At most 256 characters. */
+  readonly author: string
+  /** At most 1,024 characters. */
+  readonly reason: string
+  readonly submissionId: SubmissionId
+  /** Of the approval in its run: told by `explain`, `obligations` and its record. */
+  readonly name: string
+  /** Denial is a value of the run, not its failure. */
+  readonly approved: boolean
+}
+
+/** What `signal` is given. */
+export interface SignalPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  readonly submissionId: SubmissionId
+  /** Of the wait in its run, which may yet be to come. */
+  readonly name: string
+  /** JSON as the wait's schema encodes it; at most `recordBytes`. */
+  readonly payload: Json
+}
+
+/** What `callback` is given. */
+export interface CallbackPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** As the run gave it away. */
+  readonly token: CallbackToken
+  /** JSON as the wait's schema encodes it; at most `recordBytes`. */
+  readonly payload: Json
+}
+
+/** What `schedule` is given. */
+export interface SchedulePayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** Its name in the thread: it is cancelled by it. */
+  readonly name: string
+  /** Five fields (minute first), or six with seconds. */
+  readonly cron: string
+  /** An IANA name such as `Europe/Berlin`; UTC without it. */
+  readonly timeZone?: string | undefined
+  readonly agent: AgentId
+  readonly title?: string | undefined
+  /** What each occurrence is given, as the agent's input schema encodes it. */
+  readonly input: Json
+}
+
+/** What `schedules` is given. */
+export interface SchedulesPayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** The last name of the page before. */
+  readonly after?: string | undefined
+  /** Of this page, at most `pageSchedules`. */
+  readonly limit?: number | undefined
+}
+
+/** What `unschedule` is given. */
+export interface UnschedulePayload {
+  readonly ownerId: OwnerId
+  readonly threadId: ThreadId
+  /** Its name in the thread: it is cancelled by it. */
+  readonly name: string
 }
 
 /** What `resolveUnknown` is given. */
@@ -1236,8 +1428,36 @@ export interface RunMaintenancePayload {
 /** What `listThreads` is given. */
 export interface ListThreadsPayload {
   readonly ownerId: OwnerId
-  readonly after?: ThreadId | undefined
+  readonly after?: ThreadCursor | undefined
+  /** Threads of this page, at most `pageThreads`. */
   readonly limit?: number | undefined
+  /** Only threads that stand so. */
+  readonly state?: "condemned" | "faulted" | "paused" | "unknown" | "running" | "suspended" | "ready" | "idle" | undefined
+  /** Only threads whose title or id contains it; small and capital letters are the same. */
+  readonly text?: string | undefined
+  /** Only threads whose last activity is later than this, to the minute. */
+  readonly activeAfter?: number | undefined
+  /** Only threads whose last activity is earlier than this, to the minute. */
+  readonly activeBefore?: number | undefined
+  readonly order?: ThreadOrder | undefined
+}
+
+/** What `search` is given. */
+export interface SearchPayload {
+  readonly ownerId: OwnerId
+  /**
+   * Words, all of which must occur, in any order; the last one may be the beginning of a word. Words
+   * in double quotes must occur as they stand. Nothing else has a meaning.
+   */
+  readonly query: string
+  readonly after?: SearchCursor | undefined
+  /** Hits of this page, at most `pageHits`. */
+  readonly limit?: number | undefined
+}
+
+/** What `rebuildProjections` is given. */
+export interface RebuildProjectionsPayload {
+  readonly ownerId: OwnerId
 }
 
 /** What `listOwners` is given. */

@@ -10,7 +10,9 @@ import {
   type Caller,
   type Grants,
 } from "../../../contracts/Authorization.ts"
+import { type CallbackToken, makeCallbackToken } from "../../../contracts/Callback.ts"
 import {
+  OperationDenied,
   SubmissionNotFound,
   type ThreadUnreadable,
   type Unavailable,
@@ -19,6 +21,8 @@ import {
   AgentId,
   IdempotencyKey,
   OwnerId,
+  RecordId,
+  StepName,
   SubmissionId,
   ThreadId,
 } from "../../../contracts/Identifiers.ts"
@@ -26,6 +30,9 @@ import type { RecoveryExplanation } from "../../../contracts/Explain.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
 import type { LaneStatus, WatchFrame } from "../../../contracts/Maintenance.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
+import type { Schedule } from "../../../contracts/Schedule.ts"
+import type { SearchHit } from "../../../contracts/Search.ts"
+import type { SignalRefusal, SignalReply } from "../../../contracts/Signal.ts"
 import type { AwaitSettlementReply } from "../../../contracts/Settlement.ts"
 import type { Receipt, ThreadSubmission } from "../../../contracts/Submission.ts"
 import type { SubmitManyReply } from "../../../contracts/SubmitMany.ts"
@@ -80,6 +87,26 @@ export const lane: LaneStatus = {
   unchangedTurns: 0,
 }
 
+export const recordId = RecordId.make("ab".repeat(16))
+export const waitName = StepName.make("carrier")
+
+/** The one token that the thread knows. */
+export const token = makeCallbackToken({ ownerId, threadId, secret: "5e".repeat(16) })
+
+export const signalled: SignalReply = { receivedAt: 1_000, duplicate: false, state: "ready" }
+
+export const schedule: Schedule = {
+  name: StepName.make("nightly"),
+  cron: "0 3 * * *",
+  agent: AgentId.make("refund"),
+  input: { order: 7 },
+  createdAt: 1_000,
+  nextAt: 2_000,
+  collapsed: 0,
+}
+
+export const hit: SearchHit = { threadId, title: "Refund", snippet: "[Refund]" }
+
 /** What a paused thread says of itself. */
 export const explanation: RecoveryExplanation = {
   submissionId,
@@ -117,6 +144,7 @@ export interface Answers {
   readonly explain?: Effect.Effect<ReadonlyArray<RecoveryExplanation>, ThreadUnreadable>
   readonly laneStatus?: Effect.Effect<LaneStatus>
   readonly submit?: () => Effect.Effect<Receipt, Unavailable>
+  readonly signal?: () => Effect.Effect<SignalReply, SignalRefusal>
   readonly abortMany?: () => Effect.Effect<AbortManyReply>
   readonly submitMany?: (payload: SubmitManyPayload) => Effect.Effect<SubmitManyReply, Unavailable>
   readonly awaitSettlement?: () => Effect.Effect<AwaitSettlementReply>
@@ -171,6 +199,14 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
       answers.abortMany ?? (() => Effect.succeed({ results: [], unanswered: [] })),
     ),
     abort: on("owner", "abort", () => Effect.succeed({ _tag: "Aborting" as const })),
+    resolveApproval: on("owner", "resolveApproval", () =>
+      Effect.succeed({ recordId, approved: true, decidedAt: 1_000, state: "ready" as const }),
+    ),
+    signal: on("owner", "signal", () => Effect.succeed(signalled)),
+    callback: on("owner", "callback", answers.signal ?? (() => Effect.succeed(signalled))),
+    schedule: on("owner", "schedule", () => Effect.succeed(schedule)),
+    unschedule: on("owner", "unschedule", () => Effect.succeed({ removed: true })),
+    deliver: on("owner", "deliver", () => unused),
     resolveUnknown: on("owner", "resolveUnknown", () =>
       Effect.succeed({ state: "ready" as const, undecided: 0 }),
     ),
@@ -209,6 +245,8 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
       Effect.succeed({ _tag: "Pending" as const }),
     ),
     listThreads: on("owner", "listThreads", () => Effect.succeed({ threads: [] })),
+    search: on("owner", "search", () => Effect.succeed({ hits: [hit] })),
+    rebuildProjections: on("owner", "rebuildProjections", () => Effect.succeed({ lanes: 1 })),
   })
   const threadHandlers = ThreadRpc.toLayer({
     admit: on("thread", "admit", () => unused),
@@ -216,7 +254,21 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     resubmit: on("thread", "resubmit", () => unused),
     listOpen: on("thread", "listOpen", () => unused),
     requestAbort: on("thread", "requestAbort", () => unused),
+    resolveApproval: on("thread", "resolveApproval", () => unused),
     resolveUnknown: on("thread", "resolveUnknown", () => unused),
+    signal: on("thread", "signal", () => unused),
+    schedule: on("thread", "schedule", () => unused),
+    unschedule: on("thread", "unschedule", () => unused),
+    claimOutbox: on("thread", "claimOutbox", () => unused),
+    acknowledgeOutbox: on("thread", "acknowledgeOutbox", () => unused),
+    settleChild: on("thread", "settleChild", () => unused),
+    abortChild: on("thread", "abortChild", () => unused),
+    schedules: on("thread", "schedules", () => Effect.succeed({ schedules: [schedule] })),
+    callback: on("thread", "callback", (payload: { readonly token: CallbackToken }) =>
+      payload.token === token
+        ? Effect.succeed({ submissionId, name: waitName })
+        : Effect.fail(new OperationDenied({ operation: "callback" })),
+    ),
     retry: on("thread", "retry", () => unused),
     pause: on("thread", "pause", () => unused),
     resume: on("thread", "resume", () => unused),

@@ -15,6 +15,7 @@ import type { Generation } from "../../../contracts/Identifiers.ts"
 import {
   type AgentId,
   type OwnerId,
+  RecordId,
   type SubmissionId,
   type ThreadId,
 } from "../../../contracts/Identifiers.ts"
@@ -43,6 +44,8 @@ interface Reply<A, E = ThreadUnreadable> {
 type ForgetAnswer = Reply<{ readonly forgottenAt: number }, WorkOwed | Unavailable>
 
 let ids = 0
+
+const fakeRecordId = RecordId.make("ab".repeat(16))
 
 const fenced = new Unavailable({ retryable: true, overloaded: false, reason: "fenced" })
 const gone = new Unavailable({ retryable: true, overloaded: false, reason: "gone" })
@@ -308,6 +311,29 @@ export class FakeThread {
           this.#revision += 1
           return { state: "ready" as const, undecided: 0 }
         }),
+      resolveApproval: (payload) =>
+        answer("resolveApproval", payload, () => {
+          this.waits = undefined
+          this.#revision += 1
+          const { approved } = payload
+          return { recordId: fakeRecordId, approved, decidedAt: 7, state: "ready" as const }
+        }),
+      signal: (payload) =>
+        answer("signal", payload, () => {
+          this.waits = undefined
+          this.#revision += 1
+          return { receivedAt: 7, duplicate: false, state: "ready" as const }
+        }),
+      schedule: (payload) =>
+        answer("schedule", payload, () => {
+          const { agent, cron, input, name } = payload
+          return { name, cron, agent, input, createdAt: 7, collapsed: 0 }
+        }),
+      unschedule: (payload) => answer("unschedule", payload, () => ({ removed: true })),
+      claimOutbox: (payload) => answer("claimOutbox", payload, () => []),
+      acknowledgeOutbox: (payload) => answer("acknowledgeOutbox", payload, () => undefined),
+      settleChild: (payload) => answer("settleChild", payload, () => undefined),
+      abortChild: (payload) => answer("abortChild", payload, () => undefined),
       retry: (payload) => answer("retry", payload, () => ({ state: "ready" as const, dueAt: 0 })),
       pause: (payload) => answer("pause", payload, () => this.#pause(true)),
       resume: (payload) => answer("resume", payload, () => this.#pause(false)),
@@ -368,6 +394,8 @@ export class FakeThread {
           }),
         ),
       status: () => unused,
+      schedules: () => unused,
+      callback: () => unused,
       history: () => unused,
       observe: () => unused,
       awaitSettlement: () => unused,
