@@ -24,6 +24,7 @@ const begin = (limits: Partial<Limits> = {}) => {
     yieldAt: now + 1_000,
     oneSlot: false,
     flights: new Map(),
+    carries: new Map(),
     marked: new Set(),
     wake: () => undefined,
     entering: false,
