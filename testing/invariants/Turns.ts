@@ -65,6 +65,8 @@ interface Snapshot {
 interface OwnerTurns {
   incarnation: Incarnation | undefined
   readonly lanes: Map<string, Lane>
+  /** What was in flight when its life began, also where the row was deleted since. // T3 */
+  flown: ReadonlySet<string>
   /** Writes of the block that is open. */
   pending: Array<readonly [text: string, bindings: ReadonlyArray<SqlValue>]>
   isStale: boolean
@@ -151,7 +153,7 @@ const take = (of: OwnerTurns, row: Row, { clock, now }: Moment): void => {
     slow: row.slow === 1,
     report: row.report,
     readyAt,
-    served: before?.served ?? false,
+    served: before?.served ?? of.flown.has(row.thread_id),
     committedAt: keeps ? before.committedAt : readyAt <= clock ? now : undefined,
     ...bounds,
   })
@@ -162,6 +164,7 @@ const reload = (of: OwnerTurns, owner: SimulatedObject): void => {
   of.lanes.clear()
   of.selected = undefined
   of.isStale = false
+  of.flown = new Set()
   if (!owner.state.hasTable("lanes")) return
   for (const row of owner.state.read<Row>(
     "SELECT thread_id, report, work, slow, next_at FROM lanes",
@@ -169,7 +172,8 @@ const reload = (of: OwnerTurns, owner: SimulatedObject): void => {
     take(of, row, { clock: -Infinity, now: 0 })
   }
   const [row] = owner.state.read<{ in_flight: string }>("SELECT in_flight FROM maintenance")
-  for (const threadId of JSON.parse(row?.in_flight ?? "[]") as ReadonlyArray<string>) {
+  of.flown = new Set(JSON.parse(row?.in_flight ?? "[]") as ReadonlyArray<string>)
+  for (const threadId of of.flown) {
     const lane = of.lanes.get(threadId)
     if (lane !== undefined) lane.served = true
   }
@@ -189,6 +193,7 @@ const noteSelection = (
 ): void => {
   const inFlight = new Set(JSON.parse(text) as ReadonlyArray<string>)
   const waiting: Array<Lane> = []
+  of.flown = new Set()
   for (const lane of of.lanes.values()) {
     if (inFlight.has(lane.threadId)) continue
     if (lane.served && lane.earliest === Infinity)
@@ -231,6 +236,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
     const made: OwnerTurns = {
       incarnation: undefined,
       lanes: new Map(),
+      flown: new Set(),
       pending: [],
       isStale: true,
       selected: undefined,
