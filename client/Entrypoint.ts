@@ -31,7 +31,7 @@ const admissionOf = (
 ): Admission | undefined => {
   const limiter = identity._tag === "Verified" ? rateLimiter?.(env) : undefined
   if (limiter === undefined || identity._tag !== "Verified") return undefined
-  return () => Effect.runPromise(admitted(limiter, identity, limits))
+  return () => Effect.runPromise(admitted(limiter, identity.grants.principal, limits))
 }
 
 /** What `class Api extends heddle.Entrypoint {}` extends. */

@@ -1,5 +1,6 @@
 /**
- * The HTTP edge: `POST /rpc`, effect/rpc over HTTP with NDJSON, and `GET /health`.
+ * The HTTP edge: `POST /rpc`, effect/rpc over HTTP with NDJSON, `POST /callback/TOKEN` (CallbackRoute.ts), and
+ * `GET /health`.
  *
  * What a request asks is answered by the same edge as a service binding's; here are only the status
  * codes around it. 200 with an exit per request; 400, 401, 404, 405, 408, 413, 415, 429, 431, 500 and 503 with
@@ -15,22 +16,25 @@
  */
 import { Effect, Semaphore } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
-import type { Unavailable } from "../contracts/Errors.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { type Bearer, makeBearer, type Undecided } from "./Auth.ts"
+import { callbackRoute, isCallback } from "./CallbackRoute.ts"
 import { checkOrigins, preflight, readable } from "./Cors.ts"
 import { makeEdge } from "./Edge.ts"
 import { logDefect } from "./EdgeDefect.ts"
+import {
+  answer,
+  lateBody,
+  later,
+  limited,
+  longHeaders,
+  nothingHere,
+  refusal,
+  usePost,
+} from "./HttpAnswer.ts"
 import type { Verified } from "./Identity.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
-import {
-  admitted,
-  type Admission,
-  prepaid,
-  type RateLimiter,
-  retryAfterSeconds,
-  tooMany,
-} from "./RateLimit.ts"
+import { admitted, type Admission, prepaid, type RateLimiter } from "./RateLimit.ts"
 import { makeReplyStream, type ReplyStream } from "./ReplyStream.ts"
 import { type RequestBody, readRequests } from "./RequestBody.ts"
 
@@ -62,19 +66,6 @@ export interface Invocation {
 export type HttpHandler = (request: Request, env: unknown, ctx: Invocation) => Promise<Response>
 
 const ndjson = "application/x-ndjson"
-
-const answer = (
-  status: number,
-  body: Record<string, unknown>,
-  headers: Record<string, string> = {},
-): Response =>
-  new Response(`${JSON.stringify(body)}\n`, {
-    status,
-    headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
-  })
-
-const refusal = (status: number, reason: string, headers?: Record<string, string>): Response =>
-  answer(status, { _tag: "InvalidInput", path: "", reason }, headers)
 
 const health = (request: Request, version: string): Response =>
   request.method === "GET" || request.method === "HEAD"
@@ -121,51 +112,15 @@ const serve = ({ requests, reply, targets, ...rest }: Exchange): Effect.Effect<v
 
 const challenge = { "www-authenticate": "Bearer" } as const
 
-/** Nothing was run: the same request may arrive in time when it is sent again. */
-const late = {
-  _tag: "Unavailable",
-  retryable: true,
-  overloaded: false,
-  reason: "The body did not arrive in time",
-} as const
-
 const readWithin = (request: Request, millis: number): Effect.Effect<RequestBody | "Late"> =>
   Effect.promise((signal) => readRequests(request, signal)).pipe(
     Effect.timeoutOrElse({ duration: millis, orElse: () => Effect.succeed("Late" as const) }), // H3
   )
 
-const unavailable = ({
-  overloaded,
-  reason,
-  retryable,
-}: Pick<Unavailable, "retryable" | "overloaded" | "reason">) => ({
-  _tag: "Unavailable",
-  retryable,
-  overloaded,
-  reason,
-})
-
-const limited = (): Response =>
-  answer(429, unavailable(tooMany), { "retry-after": String(retryAfterSeconds) })
-
-const undecided = ({ retryAfterMillis }: Undecided): Response =>
-  answer(
-    503,
-    unavailable({
-      retryable: true,
-      overloaded: false,
-      reason: "The keys that would tell whether the token is valid cannot be had now",
-    }),
-    { "retry-after": String(Math.max(1, Math.ceil(retryAfterMillis / 1000))) },
-  )
-
-/** Bytes of all headers together; what a token and a browser need is far less. */
-const headerBytesMax = 32 * 1024
-
-const hasLongHeaders = (request: Request): boolean => {
-  let bytes = 0
-  for (const [name, value] of request.headers) bytes += name.length + value.length
-  return bytes > headerBytesMax
+const undecided = ({ retryAfterMillis }: Undecided): Response => {
+  const reason = "The keys that would tell whether the token is valid cannot be had now"
+  const seconds = Math.max(1, Math.ceil(retryAfterMillis / 1000))
+  return later(503, { retryable: true, overloaded: false, reason }, seconds)
 }
 
 const admissionOf = (
@@ -174,7 +129,7 @@ const admissionOf = (
   { limits, rateLimiter }: HttpOptions,
 ): Admission | undefined => {
   const limiter = rateLimiter?.(env)
-  return limiter && (() => Effect.runPromise(admitted(limiter, identity, limits)))
+  return limiter && (() => Effect.runPromise(admitted(limiter, identity.grants.principal, limits)))
 }
 
 const rpc = async (
@@ -183,8 +138,9 @@ const rpc = async (
   ctx: Invocation,
   options: Settled,
 ): Promise<Response> => {
-  if (request.method !== "POST") return refusal(405, "Use POST", { allow: "POST" })
-  if (hasLongHeaders(request)) return refusal(431, `Headers may have ${headerBytesMax} bytes`)
+  if (request.method !== "POST") return usePost()
+  const long = longHeaders(request)
+  if (long !== undefined) return long
   const identity = await Effect.runPromise(
     options.bearer(request.headers.get("authorization"), env),
   )
@@ -195,7 +151,7 @@ const rpc = async (
   const admission = admissionOf(identity, env, options)
   if (admission !== undefined && !(await admission())) return limited()
   const body = await Effect.runPromise(readWithin(request, options.limits.bodyMillis))
-  if (body === "Late") return answer(408, late)
+  if (body === "Late") return lateBody()
   if (body._tag === "Refused") return refusal(body.status, body.reason)
   const reply = makeReplyStream(options.limits.heartbeatMillis)
   const exchange: Exchange = {
@@ -223,14 +179,18 @@ const route = async (
 ): Promise<Response> => {
   // The platform makes it of the Host header, which may be anything.
   if (!URL.canParse(request.url)) return refusal(400, "The Host header names no host")
-  switch (new URL(request.url).pathname) {
+  const { pathname } = new URL(request.url)
+  if (isCallback(pathname)) {
+    return preflight(request, options.allowed) ?? (await callbackRoute(request, env, options))
+  }
+  switch (pathname) {
     case "/health":
       return health(request, options.version(env))
     case "/rpc":
     case "/rpc/": // as effect's own client writes it
       return preflight(request, options.allowed) ?? (await rpc(request, env, ctx, options))
     default:
-      return refusal(404, "There is nothing here")
+      return nothingHere()
   }
 }
 

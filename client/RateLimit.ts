@@ -8,7 +8,6 @@ import { Effect } from "effect"
 import { Unavailable } from "../contracts/Errors.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
-import type { Verified } from "./Identity.ts"
 
 /** What a `[[ratelimits]]` binding of a Worker is. */
 export interface RateLimiter {
@@ -27,14 +26,14 @@ export const tooMany = new Unavailable({
 /** The shorter one of the periods that the platform's limiter counts in. */
 export const retryAfterSeconds = 10
 
-/** Counts a call of a principal, and tells whether it may be made. */
+/** Counts a call under a key, that of a principal mostly, and tells whether it may be made. */
 export const admitted = (
   limiter: RateLimiter,
-  { grants }: Verified,
+  key: string,
   { rateLimitMillis }: Limits,
 ): Effect.Effect<boolean> =>
   Effect.tryPromise({
-    try: async () => limiter.limit({ key: grants.principal }),
+    try: async () => limiter.limit({ key }),
     catch: describeThrown,
   }).pipe(
     Effect.timeoutOrElse({

@@ -8,10 +8,16 @@ import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import { readBounded } from "./BoundedBody.ts"
 import { isRecord, publicRequest } from "./PublicRequest.ts"
 
-/** The requests, or the HTTP status and the words of a refusal. */
+/** The HTTP status and the words of a refusal. */
+export interface Refused {
+  readonly _tag: "Refused"
+  readonly status: 400 | 413 | 415
+  readonly reason: string
+}
+
 export type RequestBody =
   | { readonly _tag: "Requests"; readonly requests: ReadonlyArray<RequestEncoded> }
-  | { readonly _tag: "Refused"; readonly status: 400 | 413 | 415; readonly reason: string }
+  | Refused
 
 /** Four inputs of the hard cap of 1 MiB fit. */
 export const bodyBytesMax = 4 * 1024 * 1024
@@ -19,7 +25,7 @@ export const bodyBytesMax = 4 * 1024 * 1024
 /** How many calls one body may make. */
 export const requestsMax = 64
 
-const refused = (status: 400 | 413 | 415, reason: string): RequestBody => ({
+export const refused = (status: Refused["status"], reason: string): Refused => ({
   _tag: "Refused",
   status,
   reason,
@@ -27,7 +33,8 @@ const refused = (status: 400 | 413 | 415, reason: string): RequestBody => ({
 
 const mediaTypes = ["application/x-ndjson", "application/ndjson", "application/json"]
 
-const mediaTypeOf = (request: Request): string =>
+/** The media type as it is declared, without its parameters; empty where there is none. */
+export const mediaTypeOf = (request: Request): string =>
   (request.headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? ""
 
 const tooLarge = refused(413, `A body may have ${bodyBytesMax} bytes`)
@@ -35,10 +42,7 @@ const tooLarge = refused(413, `A body may have ${bodyBytesMax} bytes`)
 const brokenOff = refused(400, "The body broke off")
 
 /** The bytes of the body, or why they are not all read. Given up when the signal says so. */
-const readBytes = async (
-  request: Request,
-  signal: AbortSignal,
-): Promise<Uint8Array | RequestBody> => {
+const readBytes = async (request: Request, signal: AbortSignal): Promise<Uint8Array | Refused> => {
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) return tooLarge // B1
   try {
     const bytes = await readBounded(request.body, bodyBytesMax, signal)
@@ -80,18 +84,25 @@ export const parseRequests = (text: string): RequestBody => {
     : { _tag: "Requests", requests }
 }
 
+/** The whole text of a body. Never rejects; the signal ends the reading. */
+export const readText = async (
+  request: Request,
+  signal: AbortSignal,
+): Promise<string | Refused> => {
+  const bytes = await readBytes(request, signal)
+  if (!(bytes instanceof Uint8Array)) return bytes
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch {
+    return refused(400, "The body is not UTF-8")
+  }
+}
+
 /** Reads the requests out of a body. Never rejects; the signal ends the reading. */
 export const readRequests = async (request: Request, signal: AbortSignal): Promise<RequestBody> => {
   if (!mediaTypes.includes(mediaTypeOf(request)) || request.headers.has("content-encoding")) {
     return refused(415, "Send application/x-ndjson, uncompressed")
   }
-  const bytes = await readBytes(request, signal)
-  if (!(bytes instanceof Uint8Array)) return bytes
-  let text: string
-  try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes)
-  } catch {
-    return refused(400, "The body is not UTF-8")
-  }
-  return parseRequests(text)
+  const text = await readText(request, signal)
+  return typeof text === "string" ? parseRequests(text) : text
 }

@@ -1,5 +1,5 @@
 /** A valid payload of every public operation, and the object it is meant for. */
-import { ownerId, submission, submissionId, threadId } from "./fakes.ts"
+import { ownerId, recordId, submission, submissionId, threadId, token, waitName } from "./fakes.ts"
 
 const lanePlace = { ownerId, threadId }
 
@@ -30,13 +30,36 @@ export const operations = {
     object: "owner",
     payload: { ...lanePlace, ...words, submissionId },
   },
+  resolveApproval: {
+    object: "owner",
+    payload: { ...lanePlace, ...words, submissionId, name: waitName, approved: true },
+  },
+  signal: {
+    object: "owner",
+    payload: { ...lanePlace, submissionId, name: waitName, payload: { paid: true } },
+  },
+  // The thread is asked first, which wait it is for.
+  callback: { object: "owner", payload: { ...lanePlace, token, payload: { paid: true } } },
+  schedule: {
+    object: "owner",
+    payload: {
+      ...lanePlace,
+      name: "nightly",
+      cron: "0 3 * * *",
+      timeZone: "Europe/Berlin",
+      agent: submission.agent,
+      input: submission.input,
+    },
+  },
+  schedules: { object: "thread", payload: { ...lanePlace, limit: 7 } },
+  unschedule: { object: "owner", payload: { ...lanePlace, name: "nightly" } },
   resolveUnknown: {
     object: "owner",
     payload: {
       ...lanePlace,
       ...words,
       submissionId,
-      recordId: "0".repeat(32),
+      recordId,
       resolution: { _tag: "CompletedWithResult", result: { paid: true } },
     },
   },
@@ -51,7 +74,9 @@ export const operations = {
   recoveryStatus: { object: "owner", payload: lanePlace },
   maintenanceStatus: { object: "owner", payload: { ownerId } },
   runMaintenance: { object: "owner", payload: { ownerId } },
-  listThreads: { object: "owner", payload: { ownerId } },
+  listThreads: { object: "owner", payload: { ownerId, state: "idle", text: "order", limit: 7 } },
+  search: { object: "owner", payload: { ownerId, query: "refund", limit: 7 } },
+  rebuildProjections: { object: "owner", payload: { ownerId } },
   listOwners: { object: "registry", payload: { after: ownerId, limit: 7 } },
   status: { object: "thread", payload: { ...lanePlace, submissionId } },
   history: { object: "thread", payload: lanePlace },

@@ -1,10 +1,12 @@
 /** What operators say about a submission or a thread, on its way through the owner's gate. */
-import { Effect, Option } from "effect"
+import { Effect, Option, type Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
 import {
+  AgentId,
   type Generation,
   RecordId,
+  StepName,
   type SubmissionId,
   ThreadId,
 } from "../../../contracts/Identifiers.ts"
@@ -16,7 +18,23 @@ type World = ReturnType<typeof makeOwnerWorld>
 const words = { author: "ann", reason: "looked at it" }
 const submissionId = "018f0000-0000-7000-8000-000000000009" as SubmissionId
 const recordId = RecordId.make("ab".repeat(16))
-const address = (name: string) => ({ ownerId, threadId: ThreadId.make(name), ...words })
+const name = StepName.make("carrier")
+const agent = AgentId.make("refund")
+const place = (thread: string) => ({ ownerId, threadId: ThreadId.make(thread) })
+const address = (thread: string) => ({ ...place(thread), ...words })
+
+/** What each command's thread is told besides who called, and by which name if that is another. */
+const told: Record<string, object> = {
+  pause: words,
+  resume: words,
+  retry: { ...words, submissionId },
+  resolveApproval: { ...words, submissionId, name, approved: true },
+  signal: { submissionId, name, payload: { paid: true } },
+  callback: { submissionId, name, payload: { paid: true } },
+  schedule: { name, cron: "0 3 * * *", agent, input: { n: 1 } },
+  unschedule: { name },
+  resolveUnknown: { ...words, recordId, resolution: { result: { paid: true } } },
+}
 const year2100 = 4_102_444_800_000
 const farFence = `${String(year2100).padStart(15, "0")}-0000000007` as Generation
 
@@ -26,6 +44,15 @@ const commands: Record<string, (world: Pick<World, "client">) => Effect.Effect<u
     pause: (world) => world.client.pauseThread(address("a")),
     resume: (world) => world.client.resumeThread(address("a")),
     retry: (world) => world.client.retry({ ...address("a"), submissionId }),
+    resolveApproval: (world) =>
+      world.client.resolveApproval({ ...address("a"), submissionId, name, approved: true }),
+    signal: (world) =>
+      world.client.signal({ ...place("a"), submissionId, name, payload: { paid: true } }),
+    callback: (world) =>
+      world.client.callback({ ...place("a"), submissionId, name, payload: { paid: true } }),
+    schedule: (world) =>
+      world.client.schedule({ ...place("a"), name, cron: "0 3 * * *", agent, input: { n: 1 } }),
+    unschedule: (world) => world.client.unschedule({ ...place("a"), name }),
     resolveUnknown: (world) =>
       world.client.resolveUnknown({
         ...address("a"),
@@ -35,7 +62,7 @@ const commands: Record<string, (world: Pick<World, "client">) => Effect.Effect<u
       }),
   }
 
-describe.each(Object.entries(commands))("%s at the owner", (name, send) => {
+describe.each(Object.entries(commands))("%s at the owner", (operation, send) => {
   it("reaches its thread as it was said, with who called, covered by an alarm", async () => {
     const world = makeOwnerWorld()
     let covered: unknown
@@ -50,12 +77,9 @@ describe.each(Object.entries(commands))("%s at the owner", (name, send) => {
     expect(covered).toEqual([expect.any(String), expect.any(Number)])
     const [command] = world.thread("a").commands
     expect(command).toMatchObject({
-      name,
-      payload: { ...words, principal: "tester", now: expect.any(Number) },
+      name: operation === "callback" ? "signal" : operation,
+      payload: { ...told[operation], principal: "tester", now: expect.any(Number) },
     })
-    if (name === "resolveUnknown") {
-      expect(command?.payload).toMatchObject({ recordId, resolution: { result: { paid: true } } })
-    }
     await world.quiet()
     expect(world.lane("a")).toMatchObject({ enrolled: null, work: null })
   })
@@ -96,6 +120,52 @@ describe("a resolution that could not be recorded", () => {
       ),
     )
     expect(error).toMatchObject({ _tag: "InvalidInput", reason, path })
+    expect(world.lane("a")).toBeUndefined()
+  })
+})
+
+describe("a signal that could not be recorded", () => {
+  const signal = async (payload: Schema.Json) => {
+    const world = makeOwnerWorld({ limits: { recordBytes: 1_024 } })
+    const call = { ...place("a"), submissionId, name, payload }
+    const errors = [
+      await go(Effect.flip(world.client.signal(call))),
+      await go(Effect.flip(world.client.callback(call))),
+    ]
+    expect(world.lane("a")).toBeUndefined()
+    expect(world.thread("a").commands).toEqual([])
+    return errors
+  }
+
+  it("is refused for its size, and nothing is written", async () => {
+    const error = { _tag: "AdmissionLimitExceeded", limit: "recordBytes", maximum: 1_024 }
+    expect(await signal("x".repeat(2_000))).toMatchObject([error, error])
+  })
+
+  it("is refused for its place, and nothing is written", async () => {
+    const error = {
+      _tag: "InvalidInput",
+      path: "payload.note[1]",
+      reason: "the text contains NUL",
+    }
+    expect(await signal({ note: ["a", "a\0b"] })).toMatchObject([error, error])
+  })
+})
+
+describe("a schedule that could not be accepted", () => {
+  it("is refused like a submit, and nothing is written", async () => {
+    const world = makeOwnerWorld({ limits: { inputBytes: 100 } })
+    const schedule = (input: Schema.Json) =>
+      go(
+        Effect.flip(
+          world.client.schedule({ ...place("a"), name, cron: "* * * * *", agent, input }),
+        ),
+      )
+    expect(await schedule("x".repeat(200))).toMatchObject({
+      _tag: "AdmissionLimitExceeded",
+      limit: "inputBytes",
+    })
+    expect(await schedule("a\0b")).toMatchObject({ _tag: "InvalidInput" })
     expect(world.lane("a")).toBeUndefined()
   })
 })
