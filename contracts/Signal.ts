@@ -8,6 +8,7 @@ import { Schema } from "effect"
 import {
   AdmissionLimitExceeded,
   CommonErrors,
+  InvalidInput,
   JoinedToHost,
   NotAwaiting,
   ResolutionConflict,
@@ -41,7 +42,7 @@ export type SignalReply = typeof SignalReply.Type
 
 /**
  * What refuses a signal. `NotAwaiting`: the name is not that of a wait for a signal, or the wait has expired or was
- * withdrawn. `ResolutionConflict`: another value came first. `Unavailable` is the fence: send once more.
+ * withdrawn. `ResolutionConflict`: another value came first. `InvalidInput`: the value is nested too deep. `Unavailable` is the fence: send once more.
  */
 export const SignalRefusal = Schema.Union([
   SubmissionNotFound,
@@ -50,6 +51,7 @@ export const SignalRefusal = Schema.Union([
   SettlementConflict,
   JoinedToHost,
   AdmissionLimitExceeded,
+  InvalidInput,
   ThreadUnreadable,
   Unavailable,
 ])

@@ -10,7 +10,7 @@ import {
   type SqlRow,
   type SqlValue,
 } from "./ObjectStorage.ts"
-import { makeUuidGenerator } from "./Uuid.ts"
+import { makeUuidGenerator, secretOf } from "./Uuid.ts"
 
 /** A lone surrogate as one U+FFFD, which is what a hash takes it for; bound as it is it gives three. */
 const wellFormed = (value: SqlValue): SqlValue =>
@@ -53,16 +53,16 @@ const makeStorage = (state: DurableObjectState): ObjectStorage => {
   }
 }
 
+const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
+
 /** The host of a Durable Object. Does nothing that can fail. */
 export const makeDurableObjectHost = (state: DurableObjectState): ObjectHost => ({
   name: state.id.name,
   storage: makeStorage(state),
   now: () => Date.now(),
   random: () => Math.random(),
-  uuid: makeUuidGenerator({
-    now: () => Date.now(),
-    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-  }),
+  uuid: makeUuidGenerator({ now: () => Date.now(), randomBytes }),
+  secret: () => secretOf({ randomBytes }),
   waitUntil: (promise) => state.waitUntil(promise),
   macrotask: (task) => void setTimeout(task, 0),
 })

@@ -123,6 +123,7 @@ export const makeNodeHost = (options: NodeHostOptions): ObjectHost => {
     now,
     random,
     uuid: makeUuidGenerator({ now, randomBytes: (length) => new Uint8Array(randomBytes(length)) }),
+    secret: () => randomBytes(16).toString("hex"),
     waitUntil: (promise) => void promise.catch(() => undefined),
     macrotask: (task) => void setImmediate(task),
   }

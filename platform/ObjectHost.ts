@@ -16,6 +16,8 @@ export interface ObjectHost {
   readonly random: () => number
   /** A UUIDv7 of this instant. Within one object each is greater than the one before. */
   readonly uuid: () => string
+  /** 128 bits of a source that nobody can guess, in hexadecimal digits. */
+  readonly secret: () => string
   /** Keeps the object alive until the promise settles. */
   readonly waitUntil: (promise: Promise<unknown>) => void
   /** Runs a task after the current event's microtasks; not a timer of its own each. */

@@ -8,6 +8,10 @@ export interface UuidSource {
   readonly randomBytes: (length: number) => Uint8Array
 }
 
+/** 128 bits of the source in hexadecimal digits: a secret where its bytes are. */
+export const secretOf = ({ randomBytes }: Pick<UuidSource, "randomBytes">): string =>
+  Array.from(randomBytes(16), (byte) => byte.toString(16).padStart(2, "0")).join("")
+
 /** A generator whose ids are strictly increasing as text, also when the clock stands still or goes back. */
 export const makeUuidGenerator = (source: UuidSource): (() => string) => {
   let lastMillis = 0

@@ -7,7 +7,7 @@ import { registryName } from "../contracts/RegistryRpc.ts"
 import { stubTarget } from "../contracts/transport/StubTarget.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
-import { makeUuidGenerator } from "../platform/Uuid.ts"
+import { makeUuidGenerator, secretOf } from "../platform/Uuid.ts"
 import type { Incarnation, ObjectKind } from "./Incarnation.ts"
 import type { Network, Sender } from "./Network.ts"
 import type { Platform } from "./Platform.ts"
@@ -46,6 +46,7 @@ export const hostOf = (
     now,
     random: queue.random.next,
     uuid: makeUuidGenerator({ now, randomBytes: bytes(queue) }),
+    secret: () => secretOf({ randomBytes: bytes(queue) }),
     waitUntil: (promise) => {
       incarnation.kept += 1
       const ended = () => {

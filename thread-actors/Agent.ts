@@ -6,6 +6,7 @@
  * unique in the run. Its outcome is a record, and is given again, without running, on re-entry.
  */
 import { type Duration, type Effect, type Option, Result, Schema, type Scope } from "effect"
+import type { CallbackToken } from "../contracts/Callback.ts"
 import { AgentId } from "../contracts/Identifiers.ts"
 import type {
   OwnerId,
@@ -60,8 +61,27 @@ export class ToolTimedOut extends Schema.TaggedError<ToolTimedOut>()("ToolTimedO
   timeoutMillis: Schema.Number,
 }) {}
 
+/** Nothing came in time. Recorded: a later attempt sees it again. */
+export class WaitTimedOut extends Schema.TaggedError<WaitTimedOut>()("WaitTimedOut", {
+  wait: Schema.String,
+  timeoutMillis: Schema.Number,
+}) {}
+
+/** What came does not fit the schema of the wait; it is kept as it came. Recorded: a later attempt sees it again. */
+export class SignalInvalid extends Schema.TaggedError<SignalInvalid>()("SignalInvalid", {
+  wait: Schema.String,
+  /** Where it does not fit, and what was expected; nothing of the value. */
+  reason: Schema.String,
+}) {}
+
 /** What the operations of a run raise besides what is declared. */
-export type RunFailure = StepFailed | StepTimedOut | ToolFailed | ToolTimedOut
+export type RunFailure =
+  | StepFailed
+  | StepTimedOut
+  | ToolFailed
+  | ToolTimedOut
+  | WaitTimedOut
+  | SignalInvalid
 
 export interface StepOptions {
   readonly retry?: RetryPolicy
@@ -85,6 +105,26 @@ export interface ApprovalOptions {
   /** How long a decision is waited for. Without it as long as it takes. */
   readonly expires?: Duration.Input
 }
+
+export interface WaitOptions {
+  /** How long the value is waited for, counted from when the run first came here. Without it as long as it takes. */
+  readonly timeout?: Duration.Input
+}
+
+export interface VersionOptions {
+  /** The oldest version that this code still has; a run of an older one is held until a deploy has it. Default 0. */
+  readonly minimum?: number
+}
+
+type Branches = Readonly<Record<string, Effect.Effect<any, any, any>>>
+
+/** How a race ended: the branch that won, and what it came to. */
+export type RaceEnd<B extends Branches> = {
+  readonly [K in keyof B & string]: {
+    readonly branch: K
+    readonly value: Effect.Success<B[K]>
+  }
+}[keyof B & string]
 
 /** How an approval ended: nobody decided in time where it has expired. */
 export interface ApprovalDecision {
@@ -152,6 +192,45 @@ export interface Run<State = never> {
    * may be asked at once.
    */
   readonly approval: (name: string, options: ApprovalOptions) => Effect.Effect<ApprovalDecision>
+  /**
+   * Waits for a value that somebody sends to this run under this name (`signal`, or a callback); the run holds nothing
+   * meanwhile. One that came before is kept. The first value stands.
+   */
+  readonly waitFor: {
+    <A>(
+      name: string,
+      schema: JsonCodec<A>,
+      options: WaitOptions & { readonly timeout: Duration.Input },
+    ): Effect.Effect<A, SignalInvalid | WaitTimedOut>
+    <A>(name: string, schema: JsonCodec<A>, options?: WaitOptions): Effect.Effect<A, SignalInvalid>
+  }
+  /**
+   * A token for the wait of this name (`waitFor`), for somebody outside: whoever has it may give that wait its value,
+   * once, and nothing else. The same in every attempt. A secret.
+   */
+  readonly callback: (name: string) => Effect.Effect<CallbackToken>
+  /**
+   * Runs several branches; the one whose outcome comes first, value or typed failure, is the outcome of all. It is
+   * recorded, and the others are withdrawn: nothing they waited for is taken any more, their children are told to end,
+   * and their steps are interrupted.
+   */
+  readonly race: <const B extends Branches>(
+    name: string,
+    branches: B,
+  ) => Effect.Effect<
+    RaceEnd<B>,
+    Effect.Error<B[keyof B & string]>,
+    Effect.Services<B[keyof B & string]>
+  >
+  /**
+   * Which version of changed code this run takes: `current` for one that comes here first, 0 for one that had gone on
+   * before there was a version to choose.
+   */
+  readonly version: (
+    name: string,
+    current: number,
+    options?: VersionOptions,
+  ) => Effect.Effect<number>
   /** Goes on after so long, counted from when the run first came here; the run holds nothing meanwhile. */
   readonly sleep: (name: string, duration: Duration.Input) => Effect.Effect<void>
   /** Goes on at this time (epoch milliseconds), at once if it has passed. */

@@ -18,7 +18,7 @@ import { openCalls } from "./OpenCalls.ts"
 import { suspensionOf } from "./Suspension.ts"
 import type { Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
-import { oldestWaits } from "./Waits.ts"
+import { oldestWaits } from "./WaitRows.ts"
 
 /**
  * What it waits for, and whether that is there: open calls are looked at before this, so without one the call's

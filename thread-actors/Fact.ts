@@ -21,6 +21,7 @@ import { systemFailure } from "./Failures.ts"
 import { append, bytesOf, findLast, findNamed, findPart, isProgress } from "./Journal.ts"
 import { condemn, type LiveAttempt, type Verdict } from "./LiveAttempt.ts"
 import { misuse } from "./Misuse.ts"
+import { CurrentRaceBranch } from "./RaceBranch.ts"
 import { holds } from "./Settle.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { verdictOfThrown } from "./VerdictOfThrown.ts"
@@ -52,8 +53,19 @@ export const giveUp = (
   message: string,
 ): Effect.Effect<never> => leave(running, { _tag: "Failed", failure: systemFailure(tag, message) })
 
+/** A name belongs to each race's branch that its operation stands in. */
+const enterName = (name: string): Effect.Effect<void> =>
+  Effect.map(Effect.service(CurrentRaceBranch), (scope) => {
+    for (let at = scope; at !== undefined; at = at.outer) at.names.add(name)
+  })
+
 /** Takes a name for an operation of this attempt. */
-export const takeName = (running: Running, name: string): Effect.Effect<void> =>
+export const takeName = (
+  running: Running,
+  name: string,
+  /** What it is told apart by, where an operation shares the name of another. */
+  taken: string = name,
+): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { live } = running
     if (live.ended) return Effect.die(new Superseded("the attempt has ended")) // X3
@@ -62,10 +74,10 @@ export const takeName = (running: Running, name: string): Effect.Effect<void> =>
       return misuse("a change of the state must not use its run")
     }
     if (!isName(name)) return misuse("a name has 1 to 128 printable characters")
-    if (live.names.has(name))
+    if (live.names.has(taken))
       return giveUp(running, "DuplicateName", `the name ${JSON.stringify(name)} is used twice`)
-    live.names.add(name)
-    return Effect.void
+    live.names.add(taken)
+    return enterName(name)
   })
 
 export interface Recorded {

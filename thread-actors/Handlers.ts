@@ -8,7 +8,13 @@
  */
 import { Effect, Result, Stream } from "effect"
 import { Rpc } from "effect/rpc"
-import { SubmissionNotFound, type ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
+import {
+  type OperationDenied,
+  SubmissionNotFound,
+  type ThreadUnreadable,
+  Unavailable,
+} from "../contracts/Errors.ts"
+import type { CallbackToken } from "../contracts/Callback.ts"
 import type { Generation, SubmissionId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
@@ -21,6 +27,7 @@ import { durable, looking, reading, type ReadFailure } from "./Durable.ts"
 import { explain } from "./Explain.ts"
 import { fence } from "./Fence.ts"
 import { forget } from "./Forget.ts"
+import { callbackTarget } from "./Callback.ts"
 import { checkQuery, readPage } from "./History.ts"
 import { listOpen, type OpenQuery } from "./ListOpen.ts"
 import { observe } from "./Observe.ts"
@@ -31,6 +38,7 @@ import { resolveUnknown } from "./ResolveUnknown.ts"
 import { resubmit, type ResubmitOrder } from "./Resubmit.ts"
 import { retry } from "./Retry.ts"
 import { enter, type EnterFailure } from "./Start.ts"
+import { signal } from "./SignalCommand.ts"
 import { readStatus } from "./Status.ts"
 import type { Identity } from "./Identity.ts"
 import { adoptClock, type Thread } from "./Thread.ts"
@@ -200,6 +208,13 @@ const explainCall = (thread: Thread, call: { readonly submissionId?: SubmissionI
     Effect.fromResult,
   )
 
+const callbackCall = (thread: Thread, call: { readonly token: CallbackToken }) =>
+  Effect.catch(
+    callbackTarget(thread, call),
+    (error): Effect.Effect<never, Kept | OperationDenied | Unavailable> =>
+      error._tag === "ThreadUnreadable" ? Effect.fromResult(unreadable()) : Effect.fail(error),
+  )
+
 const stateCall = (thread: Thread) =>
   reading(thread, "readState", () =>
     thread.hasTables ? readThreadState(thread.host.storage.sql) : { version: 0 },
@@ -235,7 +250,7 @@ export const handlers = (thread: Thread) =>
         entered(thread, call, submissionCall(thread, call, resolveApproval(thread, call))),
       resolveUnknown: (call) =>
         entered(thread, call, submissionCall(thread, call, resolveUnknown(thread, call))),
-      signal: () => Effect.fail(unbuilt),
+      signal: (call) => entered(thread, call, submissionCall(thread, call, signal(thread, call))),
       schedule: () => Effect.fail(unbuilt),
       unschedule: () => Effect.fail(unbuilt),
       claimOutbox: () => Effect.fail(unbuilt),
@@ -243,7 +258,7 @@ export const handlers = (thread: Thread) =>
       settleChild: () => Effect.fail(unbuilt),
       abortChild: () => Effect.fail(unbuilt),
       schedules: () => Effect.fail(unbuilt),
-      callback: () => Effect.fail(unbuilt),
+      callback: (call) => read(thread, call, callbackCall(thread, call)),
       retry: (call) => entered(thread, call, submissionCall(thread, call, retry(thread, call))),
       pause: (call) => entered(thread, call, threadCall(thread, call, pause(thread, call))),
       resume: (call) => entered(thread, call, threadCall(thread, call, resume(thread, call))),

@@ -10,7 +10,7 @@
  */
 import type { RecordKind } from "../contracts/JournalRecord.ts"
 import { sha256 } from "../platform/Digest.ts"
-import type { Sql } from "../platform/ObjectStorage.ts"
+import { bindingsMax, type Sql } from "../platform/ObjectStorage.ts"
 import type { Block } from "./Block.ts"
 import type { Tail } from "./Header.ts"
 
@@ -144,6 +144,67 @@ export const findPart = (
     record.name,
     record.part,
   )[0]
+
+/** A name of a run, and whether it is the token for a wait that is on record under it. */
+export interface RecordedName {
+  readonly name: string
+  readonly isToken: boolean
+}
+
+/**
+ * The names under which a run had recorded anything before this epoch. A value that came before it was asked for says
+ * nothing of the run.
+ */
+export const recordedNames = (
+  sql: Sql,
+  submission: number,
+  epoch: number,
+): ReadonlyArray<RecordedName> =>
+  sql
+    .all<{ name: string; isToken: number }>(
+      `SELECT name, kind = 'ValueDrawn' AND part = 2 AS isToken FROM journal
+       WHERE submission = ? AND name IS NOT NULL AND epoch < ?
+       AND NOT (kind = 'SignalReceived' AND part = 1)`,
+      submission,
+      epoch,
+    )
+    .map(({ isToken, name }) => ({ name, isToken: isToken === 1 }))
+
+/** When a record of a named operation was written. */
+export const findRecordedAt = (
+  sql: Sql,
+  submission: number,
+  record: { readonly name: string; readonly part: number },
+): number | undefined =>
+  sql.all<{ recordedAt: number }>(
+    "SELECT recordedAt FROM journal WHERE submission = ? AND name = ? AND part = ?",
+    submission,
+    record.name,
+    record.part,
+  )[0]?.recordedAt
+
+/**
+ * The sequence of the last record under any of these names of a run; 0 without one. What a run notes about an answer
+ * is not when it came.
+ */
+export const lastSequence = (
+  sql: Sql,
+  submission: number,
+  names: ReadonlyArray<string>,
+): number => {
+  let last = 0
+  for (let from = 0; from < names.length; from += bindingsMax - 1) {
+    const some = names.slice(from, from + bindingsMax - 1)
+    const [found] = sql.all<{ sequence: number | null }>(
+      `SELECT max(sequence) AS sequence FROM journal WHERE submission = ?
+       AND name IN (${some.map(() => "?").join(", ")}) AND NOT (kind = 'ValueDrawn' AND part > 0)`,
+      submission,
+      ...some,
+    )
+    last = Math.max(last, found?.sequence ?? 0)
+  }
+  return last
+}
 
 /** The records of a run that asked for somebody's word. Reads that run's named records, no payload. */
 export const unknownRecords = (

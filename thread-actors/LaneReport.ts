@@ -20,7 +20,7 @@ import { pauseOf } from "./Pause.ts"
 import { suspensionOf } from "./Suspension.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
-import { oldestWaits } from "./Waits.ts"
+import { oldestWaits } from "./WaitRows.ts"
 
 export interface ReportFacts {
   readonly threadId: ThreadId

@@ -2,7 +2,8 @@
 import { Effect } from "effect"
 import type { Running } from "./Fact.ts"
 
-const turnOver = (running: Running): Effect.Effect<void> =>
+/** Waits until whatever runs now has come to rest or waits itself. */
+export const turnOver = (running: Running): Effect.Effect<void> =>
   Effect.callback((resume) => running.thread.host.macrotask(() => resume(Effect.void)))
 
 const bodyEnd = (running: Running): Effect.Effect<void> =>
@@ -35,6 +36,17 @@ export const waitForQuiet = (running: Running): Effect.Effect<void> =>
       yield* turnOver(running)
       yield* waitUntil(running, () => live.bodies === 0)
     }
+  })
+
+/** Turns that are waited for at most where agent code goes on and on. */
+const turnsMax = 256
+
+/** Waits until whatever can go on without a body has; not for ever for code that never rests. */
+export const settleDown = (running: Running): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    let turns = 0
+    do yield* turnOver(running)
+    while (running.live.turns.count > 0 && ++turns < turnsMax)
   })
 
 /** Waits until no ordinary call is under way. */

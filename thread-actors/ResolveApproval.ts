@@ -24,14 +24,8 @@ import { recordIdOf } from "./OpenCalls.ts"
 import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import type { Thread } from "./Thread.ts"
 import { parsed, Unreadable } from "./Unreadable.ts"
-import {
-  answerPart,
-  findWait,
-  fireDue,
-  recordAnswer,
-  resumeWaiting,
-  tellAnswered,
-} from "./Waits.ts"
+import { answerPart, findWait } from "./WaitRows.ts"
+import { fireDue, recordAnswer, resumeWaiting, tellAnswered } from "./Waits.ts"
 
 export interface ApprovalCommand extends Identity {
   readonly submissionId: SubmissionId

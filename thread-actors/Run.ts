@@ -11,6 +11,7 @@ import type {
   RunInfo,
   StepOptions,
   ToolCallOptions,
+  WaitOptions,
 } from "./Agent.ts"
 import {
   appendFact,
@@ -25,12 +26,17 @@ import {
 import { misuse } from "./Misuse.ts"
 import { publishChunk } from "./Observers.ts"
 import { approval } from "./Approval.ts"
+import { callback } from "./Callback.ts"
+import { race } from "./Race.ts"
+import { asWait } from "./RaceBranch.ts"
+import { waitForSignal } from "./Signal.ts"
 import { step } from "./Step.ts"
 import { textOf } from "./StoredValue.ts"
 import { clockOf } from "./Thread.ts"
 import { stateOf } from "./ThreadState.ts"
 import { sleep, until } from "./Timer.ts"
 import type { AnyTool } from "./Tool.ts"
+import { version } from "./Version.ts"
 import { toolCall } from "./ToolCall.ts"
 
 const infoOf = ({ live }: Running): RunInfo => ({
@@ -126,9 +132,15 @@ export const makeRun = (running: Running, agent: AgentLive<never>["agent"]): Run
   state: stateOf(running, agent.state as JsonCodec<unknown> | undefined),
   progress: (name, data) => progress(running, name, data),
   emit: (chunk) => emit(running, chunk),
-  approval: (name, options) => approval(running, name, options),
-  sleep: (name, duration) => sleep(running, name, duration),
-  until: (name, at) => until(running, name, at),
+  approval: (name, options) => asWait(approval(running, name, options)),
+  waitFor: ((name: string, schema: JsonCodec<unknown>, options?: WaitOptions) =>
+    asWait(waitForSignal(running, name, schema, options ?? {}))) as Run<unknown>["waitFor"],
+  callback: (name) => callback(running, name),
+  sleep: (name, duration) => asWait(sleep(running, name, duration)),
+  until: (name, at) => asWait(until(running, name, at)),
+  race: ((name: string, branches: unknown) =>
+    race(running, name, branches)) as Run<unknown>["race"],
+  version: (name, current, options = {}) => version(running, name, current, options),
   now: (name) => drawn(running, name, () => clockOf(running.thread)),
   random: (name) => drawn(running, name, running.thread.host.random),
 })

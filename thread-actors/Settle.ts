@@ -39,7 +39,8 @@ import { type Release, release, suspend, suspendForChildren } from "./Release.ts
 import { suspensionOf } from "./Suspension.ts"
 import { unknownPayload } from "./ToolRecord.ts"
 import { parsed, Unreadable } from "./Unreadable.ts"
-import { closeWaits, findWait, firstTimerAt } from "./Waits.ts"
+import { closeWaits, findWait, firstTimerAt } from "./WaitRows.ts"
+import { fireDue } from "./Waits.ts"
 
 /** What a submission settles with. `output` is canonical JSON. */
 export type SettlementContent =
@@ -299,6 +300,7 @@ const isAnswered = (block: Block, live: LiveAttempt): boolean =>
 /** Suspends a run all of whose branches wait, unless something for one of them is there. // D8 */
 const suspendWaiting = (block: Block, live: LiveAttempt): AttemptEnd => {
   const { pending, row } = live
+  fireDue(block, row) // A wait that this code comes to no more fires, too: it brings the run back once, not for ever.
   const retries = retriesWith(live, pending)
   const times = [firstTimerAt(block.sql, live.sequence), ...retryTimes(pending)]
   const dueAt = Math.min(...times.filter((time) => time !== undefined))

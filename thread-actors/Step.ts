@@ -29,9 +29,10 @@ import {
 import { describeError } from "./Failures.ts"
 import { jsonCoder } from "./JsonCoder.ts"
 import type { StoredRetry } from "./Ledger.ts"
-import { endBody } from "./LiveAttempt.ts"
+import { endBody, type LiveAttempt } from "./LiveAttempt.ts"
 import { effectOf, misuse } from "./Misuse.ts"
 import { waitForQuiet } from "./Quiet.ts"
+import { CurrentRaceBranch } from "./RaceBranch.ts"
 import { readDuration, readRetry, type Retries, retryDelayMillis } from "./RetryPolicy.ts"
 import { storable } from "./StoredValue.ts"
 import { clockOf } from "./Thread.ts"
@@ -191,6 +192,12 @@ const tryBody = (
 const tryAgain = (running: Running, plan: Plan, tries: number) =>
   Effect.andThen(stillHeld(running), tryBody(running, plan, tries))
 
+/** A retry in a branch that has lost its race brings nobody back. */
+const forgetLost = (live: LiveAttempt, { name }: Plan): Effect.Effect<void> =>
+  Effect.map(Effect.service(CurrentRaceBranch), (scope) => {
+    if (scope !== undefined) live.pending.delete(name)
+  })
+
 /**
  * Waits for a retry. While another body runs, its work is not thrown away: the retry waits beside it,
  * and goes on in memory if its time comes first. Else the attempt is handed back.
@@ -205,8 +212,9 @@ const retryLater = (
     live.pending.set(plan.name, retry)
     const time = Effect.as(Effect.sleep(Math.max(0, retry.dueAt - clockOf(thread))), "due" as const)
     const quiet = Effect.as(waitForQuiet(running), "quiet" as const)
-    return Effect.flatMap(Effect.raceFirst(time, quiet), (first) => {
-      if (first === "quiet")
+    const first = Effect.onInterrupt(Effect.raceFirst(time, quiet), () => forgetLost(live, plan))
+    return Effect.flatMap(first, (why) => {
+      if (why === "quiet")
         return leave(running, { _tag: "Retrying", pending: new Map(live.pending) }) // P4
       live.pending.delete(plan.name)
       return tryAgain(running, plan, retry.tries)

@@ -130,8 +130,8 @@ const conversationTables: ReadonlyArray<string> = [
     kind TEXT NOT NULL,
     sinceAt INTEGER NOT NULL,
     dueAt INTEGER,
-    race TEXT,
-    branch TEXT,
+    races TEXT,
+    sole INTEGER NOT NULL,
     PRIMARY KEY (submission, name)
   ) WITHOUT ROWID`,
   // The oldest first: each report tells a few, however many there are.
@@ -149,11 +149,12 @@ const conversationTables: ReadonlyArray<string> = [
     abort TEXT NOT NULL
   ) WITHOUT ROWID`,
   `CREATE TABLE callbacks (
-    secret TEXT PRIMARY KEY,
+    digest TEXT PRIMARY KEY,
     submission INTEGER NOT NULL,
     name TEXT NOT NULL
   ) WITHOUT ROWID`,
   `CREATE INDEX callbackSubmissions ON callbacks (submission)`,
+  `ALTER TABLE meta ADD COLUMN callbackKey TEXT`,
   `CREATE TABLE joined (
     host INTEGER NOT NULL,
     sequence INTEGER NOT NULL,

@@ -6,11 +6,13 @@
  *   between the look and the wait.
  * - W3 While any body runs, an answer resumes its branch in memory; when all branches wait, the attempt ends.
  * - W4 The request, and the row by which its answer is taken, are one block.
+ * - W5 In a branch that has lost its race nothing is asked for any more: it waits to be interrupted.
  */
 import { Deferred, Effect } from "effect"
 import type { Block } from "./Block.ts"
 import {
   appendFact,
+  type Boxed,
   leave,
   type NewFact,
   readFact,
@@ -20,12 +22,14 @@ import {
   takeName,
   writeFact,
 } from "./Fact.ts"
-import { findPart } from "./Journal.ts"
+import { findNamed, findPart } from "./Journal.ts"
 import type { Verdict } from "./LiveAttempt.ts"
 import { waitForQuiet } from "./Quiet.ts"
-import { CurrentRaceBranch, type RaceBranch } from "./RaceBranch.ts"
+import { CurrentRaceBranch, type RaceBranch, storedBranches } from "./RaceBranch.ts"
+import { winnerOf } from "./RaceEnd.ts"
 import { clockOf } from "./Thread.ts"
-import { answerPart, findWait, fireDue, openWait, tellAnswered, type WaitKind } from "./Waits.ts"
+import { answerPart, findWait, openWait, type WaitKind } from "./WaitRows.ts"
+import { fireDue, tellAnswered } from "./Waits.ts"
 
 /** What is asked for: its request's record, if it has one, and when the wait is over. */
 export interface Request {
@@ -54,16 +58,29 @@ const mismatch = (running: Running, { name }: Pick<WaitCall, "name">): Effect.Ef
 const answerOf = (running: Running, name: string): Effect.Effect<Recorded | undefined> =>
   recallPart(running, { name, part: answerPart })
 
-/** Writes the request, unless it stands already, and opens the wait, unless it was answered meanwhile. // W4 */
+/** Whether a race around this code was decided for another branch: its branch is about to be interrupted. */
+const isLost = (block: Block, submission: number, scope: RaceBranch | undefined): boolean => {
+  for (let at = scope; at !== undefined; at = at.outer) {
+    const decided = findNamed(block.sql, submission, at.race)
+    if (decided !== undefined && winnerOf(decided.payload) !== at.branch) return true
+  }
+  return false
+}
+
+/**
+ * Writes the request, unless it stands already, and opens the wait, unless it was answered meanwhile. Gives whether
+ * there is anything to wait for. // W4 W5
+ */
 const openIn = (
   block: Block,
   running: Running,
   call: WaitCall,
   scope: RaceBranch | undefined,
-): { readonly value: undefined } | Verdict => {
+): Boxed<boolean> | Verdict => {
   const { live } = running
   const { name } = call
   const { sql } = block
+  if (isLost(block, live.sequence, scope)) return { value: false } // W5
   const recorded = findPart(sql, live.sequence, { name, part: 0 })
   const made = recorded === undefined ? call.request(block.now) : undefined
   if (made?.fact !== undefined) {
@@ -81,10 +98,10 @@ const openIn = (
       kind: call.kind,
       sinceAt: block.now,
       dueAt,
-      race: scope?.isSole === true ? scope.race : null,
-      branch: scope?.isSole === true ? scope.branch : null,
+      races: storedBranches(scope),
+      sole: scope?.isSole === true ? 1 : 0,
     })
-  return { value: undefined }
+  return { value: true }
 }
 
 /** Opens the wait, in a block only if it is not open yet. Gives when it is over. */
@@ -102,7 +119,8 @@ const open = (
     const standing = yield* readFact(running, (sql) => findWait(sql, live.sequence, name))
     if (standing !== undefined)
       return standing.kind === call.kind ? standing.dueAt : yield* mismatch(running, call)
-    yield* writeFact(running, "wait", (block) => openIn(block, running, call, scope))
+    const isOpen = yield* writeFact(running, "wait", (b) => openIn(b, running, call, scope))
+    if (!isOpen) return yield* Effect.interruptible(Effect.never) // W5
     const opened = yield* readFact(running, (sql) => findWait(sql, live.sequence, name))
     return opened?.dueAt ?? null
   })
@@ -111,8 +129,7 @@ const open = (
 const fire = (running: Running): Effect.Effect<void> =>
   Effect.map(
     writeFact(running, "wait", (block) => {
-      const { epoch, sequence } = running.live
-      return { value: fireDue(block, { epoch, sequence }) }
+      return { value: fireDue(block, running.live.row) }
     }),
     (names) => tellAnswered(running.thread, running.live.sequence, names),
   )

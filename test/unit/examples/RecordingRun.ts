@@ -113,7 +113,8 @@ export const attempt = async <In, Out, Err, State>(
 ): Promise<Exit.Exit<Out, Err>> => {
   const kept = options.memory
   const record = recorder(kept, options.dieAfter)
-  const run: Run<State> = {
+  // What no example here uses is not there.
+  const operations: Partial<Run<State>> = {
     info,
     step: stepper(record, kept) as Run<State>["step"],
     tool: () => Effect.die("no example here calls a tool"),
@@ -128,5 +129,6 @@ export const attempt = async <In, Out, Err, State>(
     now: (name) => record(name, Schema.Number, Effect.succeed(0)),
     random: (name) => record(name, Schema.Number, Effect.succeed(0)),
   }
+  const run = operations as Run<State>
   return Effect.runPromiseExit(Effect.scoped(handle(options.input, run)))
 }

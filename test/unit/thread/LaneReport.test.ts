@@ -143,6 +143,8 @@ const row = (change: Partial<SubmissionRow>): SubmissionRow => ({
   acceptedAt: 1,
   notBefore: null,
   inputDigest: "",
+  delivery: "queue",
+  parent: null,
   state: "ready",
   epoch: 1,
   attempts: 1,

@@ -1,0 +1,74 @@
+/**
+ * The end of a race, in the block that decides it: its winner on record, and whatever else of it waits withdrawn.
+ *
+ * The record stands under the race's own name (`WaitWithdrawn` with the `winner`), and part 1 of each wait that was
+ * withdrawn says which race it was lost in.
+ *
+ * - R1 A race is decided once: its name has one record.
+ * - R2 With it the waits of all other branches end, those of races inside them, too: no later word or time answers
+ *   one, and a child that was waited for is told to end.
+ */
+import { abortChild } from "./AbortChildren.ts"
+import type { Block } from "./Block.ts"
+import { openChildren } from "./ChildRows.ts"
+import { append, findNamed } from "./Journal.ts"
+import type { SubmissionRow } from "./Ledger.ts"
+import { branchesOf } from "./RaceBranch.ts"
+import { parsed } from "./Unreadable.ts"
+import { answerPart, closeWait, type StoredWait, waitsOf } from "./WaitRows.ts"
+
+export type Racing = Pick<SubmissionRow, "sequence" | "epoch" | "id" | "principal">
+
+export interface Winner {
+  readonly race: string
+  readonly branch: string
+}
+
+/** What the record of a race says. `names` are those of operations in the branches that have lost. */
+export const winnerPayload = (branch: string, names: Iterable<string> = []): string =>
+  JSON.stringify({ names: [...names].sort(), winner: branch })
+
+/** The winner that such a record names. */
+export const winnerOf = (payload: string): unknown =>
+  (parsed(payload, "journal") as { readonly winner?: unknown } | undefined)?.winner
+
+const hasLost = (wait: StoredWait, { branch, race }: Winner): boolean =>
+  branchesOf(wait.races).some(([other, of]) => other === race && of !== branch)
+
+const withdraw = (block: Block, row: Racing, wait: StoredWait, race: string): void => {
+  append(block, {
+    submission: row.sequence,
+    kind: "WaitWithdrawn",
+    name: wait.name,
+    part: answerPart,
+    epoch: row.epoch,
+    payload: JSON.stringify({ race }),
+  })
+  closeWait(block.sql, row.sequence, wait.name)
+  if (wait.kind !== "child") return
+  const child = openChildren(block.sql, row.sequence).find(({ name }) => name === wait.name)
+  if (child !== undefined)
+    abortChild(block, row, child, { author: "heddle", reason: `it has lost the race ${race}` })
+}
+
+/** Withdraws what the branches that have lost wait for. // R2 */
+export const withdrawLost = (block: Block, row: Racing, winner: Winner): void => {
+  for (const wait of waitsOf(block.sql, row.sequence))
+    if (hasLost(wait, winner)) withdraw(block, row, wait, winner.race)
+}
+
+/** Decides the race of which this wait, just answered, is a whole branch. */
+export const decideBySole = (block: Block, row: Racing, wait: StoredWait): void => {
+  const own = wait.sole === 1 ? branchesOf(wait.races).at(-1) : undefined
+  if (own === undefined) return
+  const [race, branch] = own
+  if (findNamed(block.sql, row.sequence, race) !== undefined) return // R1
+  append(block, {
+    submission: row.sequence,
+    kind: "WaitWithdrawn",
+    name: race,
+    epoch: row.epoch,
+    payload: winnerPayload(branch),
+  })
+  withdrawLost(block, row, { race, branch })
+}
