@@ -90,6 +90,9 @@ export const LaneStatus = Schema.Struct({
     description: "What the lane needs next from the owner, and when.",
   }),
   workAt: Schema.optionalKey(Millis),
+  outboxAt: Schema.optionalKey(Millis).annotateKey({
+    description: "When what the thread has recorded for others is carried next.",
+  }),
   enrolled: Schema.optionalKey(Generation).annotateKey({
     description: "Set while a mutation of unknown fate may have reached the thread.",
   }),

@@ -16,6 +16,7 @@ import type { Limits } from "../contracts/Limits.ts"
 import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
 import { earliestTicket } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
+import { earliestOutbox } from "./OutboxTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 
 /** Whether the armed time will still be delivered. */
@@ -67,6 +68,8 @@ export interface Deadlines {
   readonly held: boolean
   /** When the owner is to be entered in the registry; undefined when it need not. */
   readonly entryAt: number | undefined
+  /** When the directory and the search index want a batch; undefined when they are up to date. */
+  readonly projectAt: number | undefined
 }
 
 /** Sets the alarm to the earliest deadline of all, or deletes it. Tells which. */
@@ -74,11 +77,12 @@ export const armEarliest = (
   slot: AlarmSlot,
   sql: Sql,
   life: Life,
-  { now, held, entryAt }: Deadlines,
+  { now, held, entryAt, projectAt }: Deadlines,
 ): "rearmed" | "cleared" => {
   const ticket = life.version === 0 ? undefined : earliestTicket(sql, held)
-  const laneAt = ticket === undefined ? Infinity : ticketMillis(ticket)
-  const at = Math.min(laneAt, entryAt ?? Infinity)
+  const outbox = earliestOutbox({ sql, version: life.version })
+  const laneAt = ticketMillis(Math.min(ticket ?? Infinity, outbox ?? Infinity))
+  const at = Math.min(laneAt, entryAt ?? Infinity, projectAt ?? Infinity)
   life.quiet = at === Infinity
   if (life.quiet) {
     if (life.armedAt !== undefined) slot.delete()

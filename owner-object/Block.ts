@@ -33,7 +33,10 @@ import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { type MaintenanceRow, recount, writeMaintenance } from "./Maintenance.ts"
 import type { Notice } from "./Notice.ts"
-import { needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
+import { outboxTicketOf } from "./OutboxTurn.ts"
+import { dueBefore, needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
+import * as Projected from "./Projected.ts"
+import { isActivity, type Shown } from "./Shown.ts"
 import { migrate, schemaVersion } from "./Tables.ts"
 
 export interface Block {
@@ -45,6 +48,8 @@ export interface Block {
   maintenance: MaintenanceRow
   /** The lanes that this block wrote. */
   readonly written: Set<ThreadId>
+  /** The lanes that this block changed in what a list shows of them. */
+  readonly shown: Map<ThreadId, Shown | undefined>
   /** The earliest deadline that this block wrote. */
   earliestAt: number | undefined
   /** Whether the counters are to be counted anew. */
@@ -86,6 +91,7 @@ export const deadlinesOf = (block: Block): AlarmSlot.Deadlines => ({
   now: block.now,
   held: mayStart(block),
   entryAt: entryAtOf(block),
+  projectAt: Projected.deadlineOf(block),
 })
 
 const setIncarnation = (block: Block, incarnation: number): void => {
@@ -119,12 +125,18 @@ const mend = (block: Block, { damaged: _d, ...found }: Lane): Lane => {
   return writeLane(block, found, { ...lane, enrolled }, { afterTurn: false })
 }
 
-/** Writes a lane with its next work and ticket. `afterTurn` sends a lane that is still due to the back. */
+/** Which turn of a lane has ended: one that is still due goes to the back. Of its own, or of its outbox. */
+interface Turned {
+  readonly afterTurn: boolean
+  readonly afterCarry?: boolean
+}
+
+/** Writes a lane with its next work, its tickets and those of its outbox. */
 export const writeLane = (
   block: Block,
   before: Lane | undefined,
   lane: Lane,
-  options: { readonly afterTurn: boolean },
+  options: Turned,
 ): Lane => {
   openForWriting(block)
   const { life, now, limits } = block
@@ -143,12 +155,30 @@ export const writeLane = (
   if (nextAt !== undefined && need !== undefined && need.at <= now) {
     life.lastTicket = Math.max(life.lastTicket, nextAt)
   }
-  const written: Lane = { ...watched, work: need?.work, slow: need !== undefined && slow, nextAt }
+  const work = { work: need?.work, slow: need !== undefined && slow, nextAt }
+  const outboxTicket = nextOutboxTicket(block, before, watched, options)
+  const written: Lane = { ...watched, ...work, outboxTicket }
   LaneTable.writeLane(block.host.storage.sql, written) // B1
   block.written.add(lane.threadId)
   count(block, before, written)
+  Projected.note(block, before, written)
   noteDeadline(block, nextAt)
+  noteDeadline(block, outboxTicket)
   return written
+}
+
+const nextOutboxTicket = (
+  { life, now }: Block,
+  before: Lane | undefined,
+  lane: Lane,
+  { afterCarry }: Turned,
+): number | undefined => {
+  const kept = afterCarry === true ? undefined : before?.outboxTicket
+  const ticket = outboxTicketOf(lane, { kept, now, lastTicket: life.lastTicket })
+  if (ticket !== undefined && ticket < dueBefore(now)) {
+    life.lastTicket = Math.max(life.lastTicket, ticket)
+  }
+  return ticket
 }
 
 /** Removes a lane that holds nothing. */
@@ -156,9 +186,10 @@ export const deleteLane = (block: Block, lane: Lane): void => {
   LaneTable.deleteLane(block.host.storage.sql, lane.threadId)
   block.written.add(lane.threadId)
   count(block, lane, undefined)
+  Projected.leave(block, lane)
 }
 
-const noteDeadline = (block: Block, ticket: number | undefined): void => {
+export const noteDeadline = (block: Block, ticket: number | undefined): void => {
   if (ticket === undefined) return
   block.life.quiet = false
   const at = ticketMillis(ticket)
@@ -214,7 +245,7 @@ const afterGoingBack = (block: Block, lane: Lane, report: LaneReport, { fenced }
     block.notices.push({ level: "Error", threadId: lane.threadId, line })
   }
   return fenced
-    ? { lane: withReport(lane, report), counted: true }
+    ? { lane: withReport(block, lane, report), counted: true }
     : { lane: { ...lane, report: undefined, enrolled: nextGeneration(block) }, counted: false } // B6
 }
 
@@ -235,7 +266,7 @@ export const acceptReport = (
   if (!foreign && stored !== undefined && report.revision < stored.revision) {
     return { lane, counted: true }
   }
-  return { lane: withReport(lane, report), counted: true }
+  return { lane: withReport(block, lane, report), counted: true }
 }
 
 /** Whether a wait is still that of the head: for an agent until a turn, for a tool while a report tells it. */
@@ -245,13 +276,17 @@ const isOf = (binding: BindingWait, report: LaneReport): boolean =>
     : report.head?.submissionId === binding.submissionId
 
 /** A binding wait belongs to one head, a watch to one run; the rest of the marks stay. */
-const withReport = (lane: Lane, report: LaneReport): Lane => {
+const withReport = ({ now }: Block, lane: Lane, report: LaneReport): Lane => {
   const { binding, watches, watchAt, ...marks } = lane.marks
+  // A report that was forgotten on purpose is asked for again: nothing has happened by that.
+  const again = lane.report === undefined && lane.activeAt !== undefined
+  const active = !again && isActivity(lane.report, report)
   const head = report.head?.submissionId
   const sameRun = isRunning(lane) && lane.report?.head?.submissionId === head
   return {
     ...lane,
     report,
+    activeAt: active ? now : lane.activeAt,
     marks: {
       ...marks,
       ...(binding !== undefined && isOf(binding, report) ? { binding } : {}),
@@ -299,6 +334,7 @@ export const runBlock = <A>(
     now: host.now(),
     maintenance: life.maintenance,
     written: new Set(),
+    shown: new Map(),
     earliestAt: undefined,
     miscounted: false,
     notices: [],
@@ -325,6 +361,7 @@ export const runBlock = <A>(
     return value
   })
   life.maintenance = block.maintenance
+  Projected.keep(block)
   if (block.earliestAt !== undefined) life.pass?.wake()
   life.notices.push(...block.notices)
   for (const act of block.afterwards) act()

@@ -14,15 +14,18 @@ import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { armNow, nextPassEnd } from "./Alarm.ts"
 import * as Bulk from "./Bulk.ts"
 import * as Command from "./Command.ts"
-import { deliver, mayDeliver } from "./Deliver.ts"
+import { deliver, type DeliverPayload, mayDeliver } from "./Deliver.ts"
+import { checkThreadQuery, listThreads } from "./Directory.ts"
 import { forgetThread } from "./Forget.ts"
 import * as Hints from "./Hints.ts"
 import type { Life } from "./Life.ts"
 import { obligations } from "./Obligations.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
+import { catchUp, rebuildProjections } from "./Project.ts"
 import { reading } from "./Reading.ts"
 import { schedule, unschedule } from "./Schedule.ts"
 import { signal } from "./Signal.ts"
+import { checkSearch, search } from "./Search.ts"
 import * as Status from "./Status.ts"
 import { resubmit, submit } from "./Submit.ts"
 import { submitMany } from "./SubmitMany.ts"
@@ -75,6 +78,24 @@ const question = <A>(
   read: (life: Life) => A,
 ) => Effect.flatMap(enter(owner, ownerId), (life) => reading(operation, () => read(life)))
 
+/** A question that the projections answer: they are brought up to date first, as far as one batch goes. */
+const found = <A, E>(
+  owner: Owner,
+  operation: string,
+  ownerId: OwnerId,
+  check: (life: Life) => Effect.Effect<void, E>,
+  read: (life: Life) => A,
+) =>
+  Effect.flatMap(enter(owner, ownerId), (life) =>
+    Effect.andThen(
+      catchUp(owner, life),
+      Effect.andThen(
+        check(life),
+        reading(operation, () => read(life)),
+      ),
+    ),
+  )
+
 /** Arms, and waits for the end of a pass; never runs one itself. */
 const runMaintenance = (owner: Owner, life: Life, timeoutMillis: number | undefined) =>
   Effect.gen(function* () {
@@ -97,31 +118,39 @@ const reconcile = (owner: Owner, life: Life, threadIds: ReadonlyArray<ThreadId>)
     return Effect.as(enrolled, { enrolled: distinct.size })
   })
 
+/** A message of another owner: its target's rule comes before anything is read. // I2 */
+const delivered = (owner: Owner, payload: DeliverPayload) =>
+  Rpc.uninterruptible(
+    mayDeliver(owner, payload).pipe(
+      Effect.andThen(enter(owner, payload.ownerId)),
+      Effect.flatMap((life) => deliver(owner, life, payload)),
+    ),
+  )
+
+/** What somebody says to a thread. */
+const commands = (owner: Owner) => ({
+  submit: command(owner, "submit", submit),
+  submitMany: command(owner, "submitMany", submitMany),
+  resubmit: command(owner, "resubmit", resubmit),
+  abort: command(owner, "abort", Command.abort),
+  abortMany: command(owner, "abortMany", Bulk.abortMany),
+  resolveApproval: command(owner, "resolveApproval", Command.resolveApproval),
+  resolveUnknown: command(owner, "resolveUnknown", Command.resolveUnknown),
+  signal: command(owner, "signal", signal),
+  callback: command(owner, "callback", signal),
+  schedule: command(owner, "schedule", schedule),
+  unschedule: command(owner, "unschedule", unschedule),
+  retry: command(owner, "retry", Command.retry),
+  retryMany: command(owner, "retryMany", Bulk.retryMany),
+  pauseThread: command(owner, "pauseThread", Command.pauseThread),
+  resumeThread: command(owner, "resumeThread", Command.resumeThread),
+  forgetThread: command(owner, "forgetThread", forgetThread),
+})
+
 export const handlersLayer = (owner: Owner) =>
   OwnerRpc.toLayer({
-    submit: command(owner, "submit", submit),
-    submitMany: command(owner, "submitMany", submitMany),
-    resubmit: command(owner, "resubmit", resubmit),
-    abort: command(owner, "abort", Command.abort),
-    abortMany: command(owner, "abortMany", Bulk.abortMany),
-    resolveApproval: command(owner, "resolveApproval", Command.resolveApproval),
-    resolveUnknown: command(owner, "resolveUnknown", Command.resolveUnknown),
-    signal: command(owner, "signal", signal),
-    callback: command(owner, "callback", signal),
-    schedule: command(owner, "schedule", schedule),
-    unschedule: command(owner, "unschedule", unschedule),
-    deliver: (payload) =>
-      Rpc.uninterruptible(
-        mayDeliver(owner, payload).pipe(
-          Effect.andThen(enter(owner, payload.ownerId)),
-          Effect.flatMap((life) => deliver(owner, life, payload)),
-        ),
-      ),
-    retry: command(owner, "retry", Command.retry),
-    retryMany: command(owner, "retryMany", Bulk.retryMany),
-    pauseThread: command(owner, "pauseThread", Command.pauseThread),
-    resumeThread: command(owner, "resumeThread", Command.resumeThread),
-    forgetThread: command(owner, "forgetThread", forgetThread),
+    ...commands(owner),
+    deliver: (payload) => delivered(owner, payload),
     obligations: ({ ownerId, ...query }) =>
       question(owner, "obligations", { ownerId }, (life) =>
         obligations(owner.host, life, owner.limits, query),
@@ -161,7 +190,23 @@ export const handlersLayer = (owner: Owner) =>
     watch: (payload) =>
       Stream.unwrap(Effect.map(enter(owner, payload.ownerId), (life) => watch(owner, life))),
     listThreads: ({ ownerId, ...query }) =>
-      question(owner, "listThreads", { ownerId }, (life) =>
-        Status.listThreads(owner.host, life, owner.limits, query),
+      found(
+        owner,
+        "listThreads",
+        ownerId,
+        () => checkThreadQuery(query),
+        (life) => listThreads(owner.host, life, owner.limits, query),
+      ),
+    search: ({ ownerId, ...query }) =>
+      found(
+        owner,
+        "search",
+        ownerId,
+        (life) => checkSearch(life, query),
+        (life) => search(owner.host, life, owner.limits, query),
+      ),
+    rebuildProjections: (payload) =>
+      mutation(owner, payload, (life) =>
+        Effect.as(rebuildProjections(owner, life), { lanes: life.maintenance.lanes }),
       ),
   })

@@ -50,6 +50,13 @@ export interface Unseen {
   readonly sinceAt: number
 }
 
+/** Claims of an outbox in a row that came to nothing, since when, and when the next is made. */
+export interface OutboxWait {
+  readonly failures: number
+  readonly sinceAt: number
+  readonly untilAt: number
+}
+
 /** Retries and waits of a lane. Absent means none. */
 export interface Marks {
   /** Calls in a row that failed. */
@@ -80,6 +87,8 @@ export interface Marks {
   readonly condemned?: Condemned
   /** It would start one attempt too many: it keeps its ticket until another's run ends. */
   readonly held?: true
+  /** Its outbox could not be carried. No wait of the lane itself. */
+  readonly outbox?: OutboxWait
 }
 
 export interface Lane {
@@ -95,6 +104,10 @@ export interface Lane {
   readonly slow: boolean
   /** The ticket: thousandths of a millisecond. The smallest is served next. */
   readonly nextAt: number | undefined
+  /** The ticket of its outbox, which is carried whatever else the lane does or waits for. */
+  readonly outboxTicket: number | undefined
+  /** When something was last heard of it: an input, a record, a settlement. */
+  readonly activeAt: number | undefined
   /** Its row says more than could be read; the next block that meets it mends it. */
   readonly damaged?: boolean
 }
@@ -110,7 +123,13 @@ export const emptyLane = (threadId: ThreadId): Lane => ({
   work: undefined,
   slow: false,
   nextAt: undefined,
+  outboxTicket: undefined,
+  activeAt: undefined,
 })
+
+/** Whether its outbox is in backoff; such lanes take at most half of the slots that carry. */
+export const isOutboxSlow = ({ marks, outboxTicket }: Lane): boolean =>
+  outboxTicket !== undefined && marks.outbox !== undefined
 
 /** Whether an attempt runs in the thread, as far as its report tells. */
 export const isRunning = (lane: Lane): boolean =>
@@ -143,5 +162,11 @@ export const withoutStall = (marks: Marks): Marks => {
 /** The marks of a lane that was condemned and is not to be forgotten after all. */
 export const withoutCondemned = (marks: Marks): Marks => {
   const { condemned: _c, ...rest } = marks
+  return rest
+}
+
+/** The marks of a lane whose outbox is to be tried now. */
+export const withoutOutboxWait = (marks: Marks): Marks => {
+  const { outbox: _o, ...rest } = marks
   return rest
 }

@@ -8,7 +8,7 @@
  */
 import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { type Lane, timedWorks, type Work } from "./Lane.ts"
+import { isOutboxSlow, type Lane, timedWorks, type Work } from "./Lane.ts"
 import { dueBefore } from "./Rotation.ts"
 import { marksOf, reportOf } from "./Stored.ts"
 
@@ -23,9 +23,11 @@ interface StoredLane {
   readonly work: string | null
   readonly slow: number
   readonly next_at: number | null
+  readonly outbox_at: number | null
 }
 
-const columns = "thread_id, report, enrolled, must_visit, suspect, marks, work, slow, next_at"
+const columns =
+  "thread_id, report, enrolled, must_visit, suspect, marks, work, slow, next_at, outbox_at, outbox_slow, active_at"
 
 const fromStored = (row: StoredLane): Lane => {
   const report = row.report === null ? undefined : reportOf(row.report)
@@ -41,18 +43,21 @@ const fromStored = (row: StoredLane): Lane => {
     work: (row.work as Work | null) ?? undefined,
     slow: row.slow === 1,
     nextAt: row.next_at ?? undefined,
+    outboxTicket: row.outbox_at ?? undefined,
+    // Absent in tables of earlier versions, until the next mutation.
+    activeAt: typeof row["active_at"] === "number" ? row["active_at"] : undefined,
     ...(damaged ? { damaged } : {}),
   }
 }
 
 export const readLane = (sql: Sql, threadId: ThreadId): Lane | undefined => {
-  const [row] = sql.all<StoredLane>(`SELECT ${columns} FROM lanes WHERE thread_id = ?`, threadId)
+  const [row] = sql.all<StoredLane>(`SELECT * FROM lanes WHERE thread_id = ?`, threadId)
   return row === undefined ? undefined : fromStored(row)
 }
 
 export const writeLane = (sql: Sql, lane: Lane): void =>
   sql.run(
-    `INSERT OR REPLACE INTO lanes (${columns}, outbox_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO lanes (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     lane.threadId,
     lane.report === undefined ? null : JSON.stringify(lane.report),
     lane.enrolled ?? null,
@@ -62,7 +67,9 @@ export const writeLane = (sql: Sql, lane: Lane): void =>
     lane.work ?? null,
     lane.slow ? 1 : 0,
     lane.nextAt ?? null,
-    lane.report?.outboxAt ?? null,
+    lane.outboxTicket ?? null,
+    isOutboxSlow(lane) ? 1 : 0,
+    lane.activeAt ?? null,
   )
 
 export const deleteLane = (sql: Sql, threadId: ThreadId): void =>
@@ -230,7 +237,7 @@ export const bindingLanes = (
 ): ReadonlyArray<Lane> =>
   sql
     .all<StoredLane>(
-      `SELECT ${columns} FROM lanes WHERE work = 'binding' AND slow = 0
+      `SELECT * FROM lanes WHERE work = 'binding' AND slow = 0
        AND (next_at, thread_id) > (?, ?) ORDER BY next_at, thread_id LIMIT ?`,
       page.after.ticket,
       page.after.threadId,
@@ -272,7 +279,7 @@ export const pageLanes = (
 ): ReadonlyArray<Lane> =>
   sql
     .all<StoredLane>(
-      `SELECT ${columns} FROM lanes WHERE thread_id > ? ORDER BY thread_id LIMIT ?`,
+      `SELECT * FROM lanes WHERE thread_id > ? ORDER BY thread_id LIMIT ?`,
       page.after,
       page.limit,
     )

@@ -20,7 +20,10 @@ import { deadline, none } from "./Entry.ts"
 import { type BindingCursor, earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
 import type { Notice } from "./Notice.ts"
-import { storedVersion } from "./Tables.ts"
+import { earliestOutbox } from "./OutboxTable.ts"
+import type { Peer } from "./Peers.ts"
+import { beginProjecting, projectAt, type Projecting } from "./Projections.ts"
+import { projectionsSince, storedVersion } from "./Tables.ts"
 import type { Watcher } from "./Watcher.ts"
 import type { CallKind } from "./Lane.ts"
 
@@ -64,6 +67,12 @@ export interface Flight {
   readonly starts: boolean
 }
 
+/** A carry under way in a pass. */
+export interface CarryUnderWay {
+  readonly slow: boolean
+  readonly startedAt: number
+}
+
 /** The pass under way. */
 export interface RunningPass {
   readonly startedAt: number
@@ -72,6 +81,8 @@ export interface RunningPass {
   /** Set after several passes in a row that did not finish. */
   readonly oneSlot: boolean
   readonly flights: Map<ThreadId, Flight>
+  /** Outboxes that are being carried, beside whatever their lanes do. */
+  readonly carries: Map<ThreadId, CarryUnderWay>
   /** Lanes that were marked again while their call was under way. */
   readonly marked: Set<ThreadId>
   readonly wake: () => void
@@ -111,6 +122,12 @@ export interface Life {
   /** How far the waits for agents were compared with this deployment's; undefined once all were. */
   bindingsBehind: BindingCursor | undefined
   pass: RunningPass | undefined
+  /** To whom outboxes were carried lately, where anything is to be remembered of it. */
+  readonly peers: Map<string, Peer>
+  /** What is to be brought into the directory and the search index. */
+  readonly projecting: Projecting
+  /** Whether outcomes are searched in this deployment. */
+  readonly searchesOutcomes: boolean
   /** Who watches the lanes now. */
   readonly watchers: Set<Watcher>
   /** Who waits for the end of a forgetting. */
@@ -129,17 +146,19 @@ export const beginLife = (
   host: ObjectHost,
   asked: OwnerId,
   armedAt: number | null,
-  { registers } = { registers: false },
+  { registers, outcomes } = { registers: false, outcomes: false },
 ): Life => {
   const { sql } = host.storage
   const version = storedVersion(sql)
   const maintenance = version === 0 ? undefined : readMaintenance(sql)
   const ownerId = maintenance?.ownerId ?? (host.name as OwnerId | undefined) ?? asked
+  const stored = maintenance ?? untouched(ownerId)
+  const projecting = beginProjecting(stored.projections)
   const entryAt = deadline(maintenance?.entry ?? none, registers)
   return {
     ownerId,
     version,
-    maintenance: maintenance ?? untouched(ownerId),
+    maintenance: stored,
     incarnation: 0, // F1
     counter: 0,
     lastTicket: version === 0 ? 0 : latestTicketUpTo(sql, host.now()),
@@ -147,7 +166,15 @@ export const beginLife = (
     armedAt: armedAt ?? undefined,
     behindMillis: 0,
     registers,
-    quiet: version === 0 || (earliestTicket(sql, true) === undefined && entryAt === undefined),
+    quiet:
+      version === 0 ||
+      (earliestTicket(sql, true) === undefined &&
+        earliestOutbox({ sql, version }) === undefined &&
+        entryAt === undefined &&
+        (version < projectionsSince || projectAt(stored.projections, projecting) === undefined)),
+    peers: new Map(),
+    projecting,
+    searchesOutcomes: outcomes,
     overlaps: new Map(),
     ended: [],
     finishScheduled: false,

@@ -7,7 +7,8 @@ import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Entry, none } from "./Entry.ts"
-import { entryOf, passReportOf, threadIdsOf } from "./Stored.ts"
+import { noProjections, type Projections } from "./Projections.ts"
+import { entryOf, passReportOf, projectionsOf, threadIdsOf } from "./Stored.ts"
 import { storedVersion } from "./Tables.ts"
 
 export interface MaintenanceRow {
@@ -29,6 +30,8 @@ export interface MaintenanceRow {
   readonly lastPass: MaintenancePassReport | undefined
   /** Whether the owner registry knows this owner. */
   readonly entry: Entry
+  /** How far the directory and the search index are. */
+  readonly projections: Projections
 }
 
 /** The row of an owner that has no tables yet. */
@@ -45,6 +48,7 @@ export const untouched = (ownerId: OwnerId): MaintenanceRow => ({
   lastRecovered: undefined,
   lastPass: undefined,
   entry: none,
+  projections: noProjections,
 })
 
 interface StoredRow {
@@ -80,6 +84,7 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
     lastPass: passReportOf(row.last_pass),
     // Absent in tables of the first two versions.
     entry: entryOf(row["entry"]) ?? none,
+    projections: projectionsOf(row["projections"]) ?? noProjections,
   }
 }
 
@@ -90,8 +95,8 @@ export const storedOwnerId = (sql: Sql): OwnerId | undefined =>
 export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
   sql.run(
     `INSERT OR REPLACE INTO maintenance (id, owner_id, incarnation, in_flight, unfinished, lanes,
-      nonterminal, running, faulted, last_served, last_recovered, last_pass, entry)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      nonterminal, running, faulted, last_served, last_recovered, last_pass, entry, projections)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.ownerId,
     row.incarnation,
     JSON.stringify(row.inFlight),
@@ -104,6 +109,7 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     row.lastRecovered ?? null,
     row.lastPass === undefined ? null : JSON.stringify(row.lastPass),
     row.entry._tag === "None" ? null : JSON.stringify(row.entry),
+    JSON.stringify(row.projections),
   )
 
 type Counters = Pick<MaintenanceRow, "lanes" | "nonterminal" | "running" | "faulted">

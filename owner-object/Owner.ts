@@ -13,11 +13,13 @@ import type { RpcClient } from "effect/rpc"
 import { StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
+import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import type { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import type { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { InternalDefect, InvalidInput } from "../contracts/Errors.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
+import type { AcceptMessages } from "./AcceptMessages.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, runBlock } from "./Block.ts"
 import { takeFinishes } from "./Finish.ts"
@@ -34,6 +36,12 @@ export type RegistryClient = RpcClient.FromGroup<
   Unavailable | InvalidInput | InternalDefect
 >
 
+/** Another owner, as far as one calls it. */
+export type PeerClient = Pick<
+  RpcClient.FromGroup<typeof OwnerRpc, Unavailable | InvalidInput | InternalDefect>,
+  "deliver"
+>
+
 export interface Owner {
   readonly host: ObjectHost
   readonly limits: Limits
@@ -45,6 +53,12 @@ export interface Owner {
   readonly threads: ThreadClient
   /** The owner registry; undefined in a deployment without one. */
   readonly registry: RegistryClient | undefined
+  /** One kept client of all other owners. */
+  readonly peers: PeerClient
+  /** Which threads of other owners may send to those of this one. */
+  readonly acceptMessages: AcceptMessages | undefined
+  /** Whether outcomes are searched, too. */
+  readonly searchesOutcomes: boolean
   /** Runs an effect that nobody waits for; it outlives the call that started it. */
   readonly background: (effect: Effect.Effect<unknown, unknown>) => void
   /** The present life; undefined before the first start and after a storage failure. */
@@ -54,7 +68,8 @@ export interface Owner {
 
 /**
  * Failpoints of the owner: each is reached as `name:before` and `name:after` around the block it
- * names. `body` brackets the thread call of a mutation, `close` the letting go of a pass.
+ * names. `body` brackets the thread call of a mutation, `close` the letting go of a pass; `claim`, `deliver` and
+ * `acknowledge` the calls by which an outbox is carried.
  */
 export const ownerFailpoints = [
   "enroll",
@@ -69,7 +84,11 @@ export const ownerFailpoints = [
   "report",
   "condemn",
   "forget",
+  "claim",
+  "deliver",
+  "acknowledge",
   "enter",
+  "project",
   "close",
 ] as const
 export type OwnerFailpoint = (typeof ownerFailpoints)[number]
@@ -91,6 +110,7 @@ const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
   const armedAt = await owner.host.storage.alarm.get()
   owner.life ??= beginLife(owner.host, ownerId, armedAt, {
     registers: owner.registry !== undefined,
+    outcomes: owner.searchesOutcomes,
   })
   return owner.life
 }

@@ -21,11 +21,12 @@ import { makeWireClient } from "../contracts/transport/WireClient.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import { type ObjectHost, underHost } from "../platform/ObjectHost.ts"
+import type { AcceptMessages } from "./AcceptMessages.ts"
 import { deliverAlarm } from "./Alarm.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { handlersLayer } from "./Handlers.ts"
 import { storedOwnerId } from "./Maintenance.ts"
-import type { Owner } from "./Owner.ts"
+import type { Owner, PeerClient } from "./Owner.ts"
 
 export interface OwnerOptions {
   readonly limits: Limits
@@ -33,6 +34,12 @@ export interface OwnerOptions {
   readonly agentsDigest: string
   /** The one native method of a thread's object. */
   readonly thread: (ownerId: OwnerId, threadId: ThreadId) => WireTarget
+  /** The one native method of another owner's object. */
+  readonly peer: (ownerId: OwnerId) => WireTarget
+  /** Which threads of other owners may send to those of this one; none without it. */
+  readonly acceptMessages?: AcceptMessages | undefined
+  /** Whether the outcomes of submissions are searched besides titles; not without it. */
+  readonly searchesOutcomes?: boolean | undefined
   /** The one native method of the owner registry; undefined in a deployment without one. */
   readonly registry?: WireTarget | undefined
   readonly failpoints: Failpoints
@@ -59,6 +66,20 @@ const registryClient = (host: ObjectHost, target: WireTarget) =>
     requestId: host.uuid,
   })
 
+/** The way to other owners: an owner speaks for itself, and sends only what its own threads have recorded. */
+const peerClient = (
+  host: ObjectHost,
+  peer: OwnerOptions["peer"],
+): Effect.Effect<PeerClient, never, Scope.Scope> =>
+  makeWireClient(OwnerRpc, {
+    target: ({ ownerId }) => peer(ownerId),
+    headers: (payload) =>
+      "message" in payload
+        ? callerHeaders({ _tag: "Owner", ownerId: payload.message.from.ownerId })
+        : {},
+    requestId: host.uuid,
+  })
+
 /** The owner of an object. */
 export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): OwnerRuntime => {
   const { limits } = options
@@ -80,6 +101,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       headers: ({ ownerId }: Address) => callerHeaders({ _tag: "Owner", ownerId }),
       requestId: host.uuid,
     })
+    const peers = yield* peerClient(host, options.peer)
     const registry =
       options.registry === undefined ? undefined : yield* registryClient(host, options.registry)
     const owner: Owner = {
@@ -90,6 +112,9 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       agentsDigest: options.agentsDigest,
       threads,
       registry,
+      peers,
+      acceptMessages: options.acceptMessages,
+      searchesOutcomes: options.searchesOutcomes === true,
       background,
       life: undefined,
       starting: undefined,

@@ -24,7 +24,11 @@ import { fly } from "./Flight.ts"
 import { isRunning } from "./Lane.ts"
 import { earliestTicket, nextFutureTicket } from "./LaneTable.ts"
 import type { Life, RunningPass } from "./Life.ts"
+import { type CarryPick, flyOutbox, selectCarries, slotFreeAt } from "./OutboxFlight.ts"
+import { earliestOutbox, nextFutureOutbox } from "./OutboxTable.ts"
 import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
+import { project } from "./Project.ts"
+import * as Projected from "./Projected.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { type Picked, select } from "./Select.ts"
 
@@ -44,8 +48,11 @@ const takeBackFlights = (block: Block): void => {
 const anythingDue = (block: Block): boolean => {
   if (block.life.version === 0) return false
   if (entryIsDue(block)) return true
-  const ticket = earliestTicket(block.host.storage.sql, mayStart(block))
-  return ticket !== undefined && ticket < dueBefore(block.now)
+  if ((Projected.deadlineOf(block) ?? Infinity) <= block.now) return true
+  const { sql } = block.host.storage
+  const ticket = earliestTicket(sql, mayStart(block))
+  const outbox = earliestOutbox({ sql, version: block.life.version })
+  return Math.min(ticket ?? Infinity, outbox ?? Infinity) < dueBefore(block.now)
 }
 
 /** Ends at once when nothing is due; else arms for the case that this pass never ends. */
@@ -58,6 +65,7 @@ const begin = (
   if (block.maintenance.inFlight.length > 0) takeBackFlights(block)
   releaseBindings(block, agentsDigest)
   if (!anythingDue(block) && !bindingsLeft(block)) {
+    Projected.settle(block)
     const { alarm, sql } = host.storage
     const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block))
     life.pass = undefined // P2
@@ -89,7 +97,8 @@ const reportOf = (
 })
 
 /** Whether a call of this pass has not ended. */
-const underWay = (pass: RunningPass): boolean => pass.flights.size > 0 || pass.entering
+const underWay = (pass: RunningPass): boolean =>
+  pass.flights.size > 0 || pass.carries.size > 0 || pass.entering
 
 /** Ends the pass in one block. For `quiescent`, only if nothing is left to do. // P2 */
 const close = (
@@ -101,6 +110,7 @@ const close = (
   if (endedBy === "quiescent") {
     if (underWay(pass) || anythingDue(block) || bindingsLeft(block)) return undefined // P2
   }
+  Projected.settle(block)
   const { alarm, sql } = host.storage
   const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block)) // P4
   life.pass = undefined // P2
@@ -114,7 +124,7 @@ const close = (
   return report
 }
 
-const tellCall = ({ kind, lane: { threadId } }: Picked) =>
+const tellCall = (kind: string, threadId: ThreadId) =>
   Effect.annotateLogs(
     Effect.logInfo(`passes before this one did not finish; now comes a ${kind} of this thread`),
     { threadId },
@@ -131,7 +141,7 @@ const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
     })
     pass.calls += 1
     // If this call is what kills the object, its line is the last one.
-    if (pass.oneSlot) yield* tellCall(pick)
+    if (pass.oneSlot) yield* tellCall(pick.kind, threadId)
     const fiber = yield* fly(owner, life, pass, pick).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
@@ -143,6 +153,19 @@ const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
     )
     return fiber
   })
+
+/** Has a picked outbox carried, in a fiber of its own. */
+const launchCarry = (owner: Owner, life: Life, pass: RunningPass, pick: CarryPick) =>
+  Effect.when(tellCall("carry", pick.lane.threadId), Effect.succeed(pass.oneSlot)).pipe(
+    Effect.andThen(flyOutbox(owner, life, pass, pick)),
+    Effect.onExit(() =>
+      Effect.sync(() => {
+        pass.carries.delete(pick.lane.threadId)
+        pass.wake()
+      }),
+    ),
+    Effect.forkDetach({ startImmediately: true }),
+  )
 
 /** Has this owner entered in the registry, in a fiber of its own. */
 const launchEntry = (owner: Owner, life: Life, pass: RunningPass, registry: RegistryClient) => {
@@ -169,10 +192,14 @@ const landed = (pass: RunningPass, threadId: ThreadId): void => {
 const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
   Effect.suspend(() => {
     const now = owner.host.now()
-    const ticket = nextFutureTicket(owner.host.storage.sql, now)
-    const laneAt = ticket === undefined ? Infinity : ticketMillis(ticket)
+    const { sql } = owner.host.storage
+    const ticket = nextFutureTicket(sql, now)
+    const outbox = nextFutureOutbox({ sql, version: life.version }, now)
+    const laneAt = ticketMillis(Math.min(ticket ?? Infinity, outbox ?? Infinity))
+    const slotAt = slotFreeAt(pass, now, owner.limits.outboxPatienceMillis) ?? Infinity
+    const shownAt = Projected.projectionsAt(life) ?? Infinity
     const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
-    const at = Math.min(laneAt, entryAt ?? Infinity, pass.yieldAt)
+    const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, pass.yieldAt)
     return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))
   })
 
@@ -183,6 +210,13 @@ const keep = (fibers: Fibers, fiber: Fiber.Fiber<unknown, unknown>): void => {
   fiber.addObserver(() => fibers.delete(fiber))
 }
 
+/** Whether what has changed is shown now: at its time, and before the pass ends. */
+const projectsNow = (life: Life, pass: RunningPass, now: number): boolean => {
+  const at = Projected.projectionsAt(life)
+  if (at === undefined) return false
+  return at <= now || (!underWay(pass) && life.projecting.retryAt <= now)
+}
+
 /** Turns until the pass has a reason to end. A quiet one is closed here. */
 const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
   Effect.gen(function* () {
@@ -191,15 +225,21 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
       if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
       latch.closeUnsafe()
-      const { enters, picks } = yield* inBlock(owner, life, "select", (block) => {
+      const { carries, enters, picks } = yield* inBlock(owner, life, "select", (block) => {
         releaseBindings(block, owner.agentsDigest)
-        return { picks: select(block, pass), enters: chargeEntry(block, pass) }
+        return {
+          picks: select(block, pass),
+          carries: selectCarries(block, pass),
+          enters: chargeEntry(block, pass),
+        }
       })
       for (const pick of picks) keep(fibers, yield* launch(owner, life, pass, pick))
+      for (const pick of carries) keep(fibers, yield* launchCarry(owner, life, pass, pick))
       if (enters && owner.registry !== undefined) {
         keep(fibers, yield* launchEntry(owner, life, pass, owner.registry))
       }
-      if (underWay(pass)) {
+      if (projectsNow(life, pass, owner.host.now())) yield* project(owner, life)
+      if (underWay(pass) || Projected.projectionsDue(life, owner.host.now())) {
         yield* pause(owner, life, pass, latch)
         continue
       }
@@ -234,6 +274,7 @@ const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => 
     yieldAt: startedAt + limits.passYieldMillis,
     oneSlot: life.maintenance.unfinished >= limits.unfinishedPassesBeforeOneSlot,
     flights: new Map(),
+    carries: new Map(),
     marked: new Set(),
     wake: () => void latch.openUnsafe(),
     entering: false,

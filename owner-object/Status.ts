@@ -2,19 +2,15 @@
  * What the owner tells about itself. Reads only; bounded at any number of lanes.
  */
 import { type Generation, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
-import type { Limits } from "../contracts/Limits.ts"
-import type {
-  LaneStatus,
-  MaintenanceStatus,
-  ThreadPage,
-  ThreadSummary,
-} from "../contracts/Maintenance.ts"
+import type { LaneStatus, MaintenanceStatus } from "../contracts/Maintenance.ts"
 import type { RecoveryFault } from "../contracts/Recovery.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Condemned, isRunning, type Lane } from "./Lane.ts"
-import { countDue, oldestEnrolled, pageLanes, readLane } from "./LaneTable.ts"
+import { countDue, oldestEnrolled, readLane } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./FaultTable.ts"
+import { countDueOutboxes } from "./OutboxTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 import { faultsSince } from "./Tables.ts"
 
@@ -33,6 +29,12 @@ const newestGeneration = (life: Life): Generation | undefined =>
         counter: life.incarnation === life.maintenance.incarnation ? life.counter : 0,
       })
 
+/** Lanes that are due, or whose outbox is. */
+const dueLanes = (sql: Sql, version: number, now: number): number => {
+  const due = countDue(sql, now, countedUpTo)
+  return due + countDueOutboxes({ sql, version }, { now, limit: countedUpTo - due })
+}
+
 export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStatus => {
   const { sql } = host.storage
   const tables = life.version > 0
@@ -47,7 +49,7 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
     ...present("processed", complete ? (oldest ?? dirty) : undefined),
     nonterminal: row.nonterminal,
     lanes: row.lanes,
-    dueLanes: tables ? countDue(sql, host.now(), countedUpTo) : 0,
+    dueLanes: tables ? dueLanes(sql, life.version, host.now()) : 0,
     runningLanes: row.running,
     faultedLanes: row.faulted,
     unfinishedPasses: row.unfinished,
@@ -82,6 +84,10 @@ export const laneStatus = (
     known: lane !== undefined,
     ...present("work", lane?.work),
     ...present("workAt", lane?.nextAt === undefined ? undefined : ticketMillis(lane.nextAt)),
+    ...present(
+      "outboxAt",
+      lane?.outboxTicket === undefined ? undefined : ticketMillis(lane.outboxTicket),
+    ),
     ...present("enrolled", lane?.enrolled),
     mustVisit: lane?.mustVisit ?? false,
     suspect: lane?.suspect ?? false,
@@ -104,33 +110,6 @@ export const laneStatus = (
             ...present("name", marks.binding.name),
           },
     ),
-  }
-}
-
-const summary = (lane: Lane): ThreadSummary => ({
-  threadId: lane.threadId,
-  ...present("title", lane.report?.title),
-  nonterminal: lane.report?.nonterminal ?? 0,
-  parked: lane.report?.parked ?? 0,
-  paused: lane.report?.paused ?? false,
-  tailSequence: lane.report?.tailSequence ?? 0,
-  ...present("head", lane.report?.head),
-})
-
-/** A page of threads by id; at most `pageThreads`. */
-export const listThreads = (
-  host: ObjectHost,
-  life: Life,
-  limits: Limits,
-  query: { readonly after?: ThreadId; readonly limit?: number },
-): ThreadPage => {
-  if (life.version === 0) return { threads: [] }
-  const limit = Math.max(1, Math.min(query.limit ?? limits.pageThreads, limits.pageThreads))
-  const lanes = pageLanes(host.storage.sql, { after: query.after ?? "", limit: limit + 1 })
-  const threads = lanes.slice(0, limit).map(summary)
-  return {
-    threads,
-    ...present("next", lanes.length > limit ? threads.at(-1)?.threadId : undefined),
   }
 }
 

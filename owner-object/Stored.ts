@@ -9,6 +9,7 @@ import { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import { RecoveryFailure } from "../contracts/Recovery.ts"
 import type { Entry } from "./Entry.ts"
 import type { Marks } from "./Lane.ts"
+import type { Projections } from "./Projections.ts"
 
 const optionalNumber = Schema.optionalKey(Schema.Finite)
 const optionalTrue = Schema.optionalKey(Schema.Literal(true))
@@ -52,6 +53,13 @@ const isMarks: (value: unknown) => value is Marks = Schema.is(
     unseen: Schema.optionalKey(Schema.Struct({ visits: Schema.Finite, sinceAt: Schema.Finite })),
     condemned: Schema.optionalKey(Condemned),
     held: optionalTrue,
+    outbox: Schema.optionalKey(
+      Schema.Struct({
+        failures: Schema.Finite,
+        sinceAt: Schema.Finite,
+        untilAt: Schema.Finite,
+      }),
+    ),
   }),
 )
 
@@ -61,6 +69,15 @@ const isEntry: (value: unknown) => value is Entry = Schema.is(
     Schema.TaggedStruct("Owed", { tries: Schema.Finite, dueAt: Schema.Finite }),
     Schema.TaggedStruct("Entered", {}),
   ]),
+)
+
+const isProjections: (value: unknown) => value is Projections = Schema.is(
+  Schema.Struct({
+    version: Schema.Finite,
+    built: Schema.Finite,
+    sweptTo: Schema.optionalKey(Schema.String),
+    behind: Schema.Boolean,
+  }),
 )
 
 const said =
@@ -78,6 +95,7 @@ const said =
 export const reportOf = said(Schema.is(LaneReport))
 export const marksOf = said(isMarks)
 export const entryOf = said(isEntry)
+export const projectionsOf = said(isProjections)
 export const passReportOf = said(Schema.is(MaintenancePassReport))
 export const threadIdsOf = said(Schema.is(Schema.Array(ThreadId)))
 export const recoveryFailureOf = said(Schema.is(RecoveryFailure))

@@ -2,7 +2,8 @@
  * The owner's tables and their migrations.
  *
  * `lanes` has a row per thread; one index over (work, slow, next_at) answers what is due, who is next
- * and when the alarm must ring. `maintenance` has one row. Nothing is ever scanned.
+ * and when the alarm must ring; another, over (outbox_slow, outbox_at), does so for their outboxes.
+ * `maintenance` has one row. Nothing is ever scanned.
  *
  * Invariants
  * - T1 Tables are made by the first mutation; reading an untouched object writes nothing.
@@ -53,10 +54,25 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     `ALTER TABLE maintenance ADD COLUMN faulted INTEGER NOT NULL DEFAULT 0`,
   ],
   [`ALTER TABLE maintenance ADD COLUMN entry TEXT`],
+  [
+    `ALTER TABLE lanes ADD COLUMN outbox_slow INTEGER NOT NULL DEFAULT 0`,
+    // Partial: a lane without anything to carry has no entry.
+    `CREATE INDEX lanes_outbox ON lanes (outbox_slow, outbox_at) WHERE outbox_at IS NOT NULL`,
+  ],
+  [
+    `ALTER TABLE maintenance ADD COLUMN projections TEXT`,
+    `ALTER TABLE lanes ADD COLUMN active_at INTEGER`,
+  ],
 ]
 
 /** The version from which on there is a table of faults. */
 export const faultsSince = 2
+
+/** The version from which on there is an index of what waits in outboxes. */
+export const outboxSince = 4
+
+/** The version from which on the progress of the projections is kept. */
+export const projectionsSince = 5
 
 export const schemaVersion = migrations.length
 

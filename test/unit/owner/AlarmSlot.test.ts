@@ -23,6 +23,7 @@ const begin = () => {
       limits,
       held: true,
       entryAt: undefined,
+      projectAt: undefined,
     })
   return { storage, life, lowerTo }
 }
@@ -121,7 +122,12 @@ describe("the alarm slot", () => {
     const { storage, life } = begin()
     armRetry(storage.alarm, life, now + 5, now)
     expect(
-      armEarliest(storage.alarm, storage.sql, life, { now, held: true, entryAt: undefined }),
+      armEarliest(storage.alarm, storage.sql, life, {
+        now,
+        held: true,
+        entryAt: undefined,
+        projectAt: undefined,
+      }),
     ).toBe("cleared")
     expect(storage.alarmAt()).toBeNull()
     expect(needsRepair(life, now, limits)).toBe(false)

@@ -13,10 +13,15 @@ import {
 } from "../../../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
-import { inMemoryTarget, type InMemoryHooks } from "../../../contracts/transport/InMemory.ts"
+import {
+  connectionLost,
+  inMemoryTarget,
+  type InMemoryHooks,
+} from "../../../contracts/transport/InMemory.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireClient, type WireClient } from "../../../contracts/transport/WireClient.ts"
 import type { RpcGroup } from "effect/rpc"
+import type { AcceptMessages } from "../../../owner-object/AcceptMessages.ts"
 import { makeOwnerRuntime, type OwnerRuntime } from "../../../owner-object/OwnerRuntime.ts"
 import { type Failpoints, inert } from "../../../platform/Failpoint.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
@@ -34,6 +39,12 @@ export const shortLimits: Partial<Limits> = {
   dispatchGraceMillis: 50,
   recoverMillis: 100,
   forgetMillis: 60,
+  claimMillis: 60,
+  deliverMillis: 60,
+  outboxGatherMillis: 5,
+  outboxPatienceMillis: 20,
+  outboxRetryMillis: 5,
+  outboxRetryMaxMillis: 20,
   forgetWaitMillis: 60,
   forgetRetryMillis: 5,
   forgetRetryMaxMillis: 20,
@@ -46,6 +57,8 @@ export const shortLimits: Partial<Limits> = {
   letGoMillis: 20,
   passRetryMillis: 5,
   passRetryMaxMillis: 20,
+  projectionMillis: 2,
+  projectionRetryMillis: 2,
 }
 
 export interface WorldOptions {
@@ -64,9 +77,16 @@ export interface WorldOptions {
   readonly storageFault?: (use: "transaction" | "commit" | "alarm" | "size") => void
   /** The owner registry; a deployment has none unless a test gives one. */
   readonly registry?: WireTarget
+  /** The ways to other owners; none answers unless a test gives one. */
+  readonly peer?: (ownerId: OwnerId) => WireTarget
+  /** Which threads of other owners may send to those of this one. */
+  readonly acceptMessages?: AcceptMessages
   /** Replaces the fake threads; `owner` is the way to this owner. */
   readonly thread?: (threadId: ThreadId, owner: WireTarget) => WireTarget
 }
+
+/** Where there is no other owner. */
+const nobody: WireTarget = { call: () => Promise.reject(connectionLost()) }
 
 /** A storage that an abandoned object can no longer write or read: what a crash does. */
 const revocable = (storage: ObjectStorage, fault: WorldOptions["storageFault"]) => {
@@ -150,6 +170,8 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
         codeVersion: "v1",
         agentsDigest,
         thread: (_owner, threadId) => threadTarget(threadId),
+        peer: (other) => options.peer?.(other) ?? nobody,
+        acceptMessages: options.acceptMessages,
         registry: options.registry,
         failpoints: { reach: (point) => failpoints.reach(point) },
         ...(options.authorizer === undefined ? {} : { authorizer: options.authorizer }),

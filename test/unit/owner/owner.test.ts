@@ -136,7 +136,8 @@ describe("a pass", () => {
       world.storage.transaction(() => {
         for (let index = 10; index < lanes; index++) {
           world.storage.sql.run(
-            `INSERT INTO lanes SELECT ?, report, enrolled, must_visit, suspect, marks, work, slow,
+            `INSERT INTO lanes (thread_id, report, enrolled, must_visit, suspect, marks, work, slow, next_at,
+             outbox_at) SELECT ?, report, enrolled, must_visit, suspect, marks, work, slow,
              next_at, outbox_at FROM lanes WHERE thread_id = 't-0'`,
             `t-${index}`,
           )

@@ -124,7 +124,7 @@ describe("an operator", () => {
     for (const name of names) await run(world.submit(name))
     await world.quiet()
     const seen: Array<string> = []
-    let after: ThreadId | undefined
+    let after: string | undefined
     let pages = 0
     do {
       const page = await run(
@@ -175,7 +175,8 @@ describe("an operator", () => {
     world.storage.transaction(() => {
       for (let index = 0; index < 1_001; index++) {
         world.storage.sql.run(
-          `INSERT INTO lanes SELECT ?, report, enrolled, must_visit, suspect, marks, 'dispatch',
+          `INSERT INTO lanes (thread_id, report, enrolled, must_visit, suspect, marks, work, slow, next_at,
+             outbox_at) SELECT ?, report, enrolled, must_visit, suspect, marks, 'dispatch',
            slow, 9e15, outbox_at FROM lanes WHERE thread_id = 'a'`,
           `t-${index}`,
         )

@@ -1,0 +1,79 @@
+/**
+ * What a block notes for the projections, and takes out of them. It never makes a block fail.
+ *
+ * Invariants
+ * - V3 Falling behind is noted in the maintenance row, which blocks that change what is shown write anyway.
+ * - V4 A thread that is no more is in no projection from the block on that deletes its lane.
+ * - V5 What an unbelieved lane would show is not shown: its visit tells.
+ */
+import type { Block } from "./Block.ts"
+import type { Lane } from "./Lane.ts"
+import type { Life } from "./Life.ts"
+import { isBuilt, noteChanged, projectAt, projectionVersion } from "./Projections.ts"
+import { removeShown } from "./ProjectionTables.ts"
+import { isBelieved, sameShown, shownOf } from "./Shown.ts"
+import { projectionsSince } from "./Tables.ts"
+
+type Described = Pick<Block, "life" | "maintenance" | "shown" | "now" | "limits">
+
+/** When the projections want a batch; undefined when they are up to date. */
+export const projectionsAt = ({ maintenance, projecting, version }: Life): number | undefined =>
+  version < projectionsSince ? undefined : projectAt(maintenance.projections, projecting)
+
+/** Whether a batch would do something now. */
+export const projectionsDue = (life: Life, now: number): boolean =>
+  (projectionsAt(life) ?? Infinity) <= now
+
+/** When the projections want a batch, as this block leaves them. */
+export const deadlineOf = ({ life, limits, maintenance, now, shown }: Described) => {
+  if (life.version < projectionsSince) return undefined
+  const at = projectAt(maintenance.projections, life.projecting)
+  if (at !== undefined || shown.size === 0) return at
+  return Math.max(now + limits.projectionMillis, life.projecting.retryAt)
+}
+
+/** Notes a lane that is to be shown otherwise. */
+const change = (block: Block, lane: Lane, shown: ReturnType<typeof shownOf>): void => {
+  block.shown.set(lane.threadId, shown)
+  const { projections } = block.maintenance
+  if (projections.behind) return
+  block.maintenance = { ...block.maintenance, projections: { ...projections, behind: true } } // V3
+}
+
+/** Notes what a lane shows that was written. */
+export const note = (block: Block, before: Lane | undefined, written: Lane): void => {
+  if (!isBelieved(written)) return // V5
+  const { searchesOutcomes } = block.life
+  const shown = shownOf(written, searchesOutcomes)
+  const was =
+    before !== undefined && isBelieved(before) ? shownOf(before, searchesOutcomes) : undefined
+  if (!sameShown(was, shown)) change(block, written, shown)
+}
+
+/** Takes a thread whose lane goes out of the projections. // V4 */
+export const leave = (block: Block, lane: Lane): void => {
+  const { life } = block
+  block.shown.delete(lane.threadId)
+  life.projecting.known.delete(lane.threadId)
+  if (block.maintenance.projections.version !== projectionVersion) return
+  block.afterwards.push(() => void life.projecting.changed.delete(lane.threadId))
+  try {
+    removeShown(block.host.storage.sql, lane.threadId)
+  } catch {
+    life.projecting.broken = true
+  }
+}
+
+/** Keeps what a committed block has changed. */
+export const keep = ({ life, limits, now, shown }: Block): void => {
+  if (shown.size > 0) noteChanged(life.projecting, shown, { limits, now })
+}
+
+/** The end of a pass says that nothing is behind, in a row that it writes anyway. // V3 */
+export const settle = (block: Block): void => {
+  const { life, maintenance } = block
+  const { projections } = maintenance
+  if (!projections.behind || life.projecting.changed.size > 0 || block.shown.size > 0) return
+  if (!isBuilt(projections, life.projecting)) return
+  block.maintenance = { ...maintenance, projections: { ...projections, behind: false } }
+}
