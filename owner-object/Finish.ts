@@ -14,6 +14,7 @@ import type { Limits } from "../contracts/Limits.ts"
 import { acceptReport, type Block, deleteLane, laneOrNew, writeLane, mayStart } from "./Block.ts"
 import { type Lane, type Marks, withoutHold } from "./Lane.ts"
 import { removeForgotten } from "./Forgotten.ts"
+import { broughtForward } from "./Hints.ts"
 import type { Ended, Life, Overlap } from "./Life.ts"
 
 /** Whether the end of an overlap accounts for everything that was enrolled in it. Pure. */
@@ -68,7 +69,8 @@ const finishOne = (block: Block, ended: Ended): void => {
     const underWay = inFlight(block, ended)
     if (removeForgotten(block, ended.threadId, { forgottenAt, underWay })) return // E4
   }
-  const free = { ...accepted.lane, marks: freed(block, accepted.lane.marks) }
+  const marks = broughtForward(accepted.lane, block.now)
+  const free = { ...accepted.lane, marks: freed(block, marks) }
   const cleared = clears(overlap, free.enrolled) ? { ...free, enrolled: undefined } : free
   if (before !== undefined && vanishes(overlap, cleared) && !inFlight(block, ended)) {
     deleteLane(block, before)

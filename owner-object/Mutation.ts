@@ -9,7 +9,8 @@
  * - M2 An enrolment of unknown fate stays until a fenced visit.
  * - M3 Finish never delays the reply: it runs in one macrotask for all that wait, or in the next block.
  * - M4 A mutation that a newer fence refused is sent once more under a new generation.
- * - M5 A condemned lane takes no new mutation, and nothing of one is written.
+ * - M5 A condemned lane takes no new mutation, and nothing of one is written; but for what only ends something that
+ *   its thread owes, without which it could never be forgotten.
  * - M6 What a mutation may bring is counted from its enrolment to its finish, so that those under way together do not
  *   all take the same room.
  */
@@ -37,6 +38,8 @@ interface Enrolling {
   readonly threadId: ThreadId
   /** How many submissions it may bring; none unless it says so. */
   readonly brings?: number
+  /** Whether it only ends what its thread owes: it passes also where the thread is condemned. */
+  readonly endsOnly?: boolean
   /** What the block that enrols makes of the lane first. */
   readonly enrolling?: (block: Block, lane: Lane) => Lane
 }
@@ -73,10 +76,10 @@ export const condemned = new Unavailable({
  * that is condemned.
  */
 export const enrol = (block: Block, options: Enrolling): Generation | undefined => {
-  const { brings = 0, enrolling, threadId } = options
+  const { brings = 0, endsOnly = false, enrolling, threadId } = options
   const { life, now, limits } = block
   const { before, lane: found } = laneOrNew(block, threadId)
-  if (found.marks.condemned !== undefined) return undefined // M5
+  if (found.marks.condemned !== undefined && !endsOnly) return undefined // M5
   const generation = nextGeneration(block)
   const lane = enrolling === undefined ? found : enrolling(block, found)
   const coverUntilAt = now + limits.coverMillis

@@ -17,6 +17,7 @@ import type { Lane } from "./Lane.ts"
 import { pageLanes } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./FaultTable.ts"
+import { ticketMillis } from "./Rotation.ts"
 
 /** Lanes read at a time. */
 const batch = 128
@@ -126,17 +127,21 @@ const toldWaits = ({ report }: Lane): ReadonlyArray<Owed> => {
     : told
 }
 
+/** What the thread has for others, since it could not be claimed, or since it is due. */
+const outboxOf = ({ marks, outboxTicket, report }: Lane, { now }: Facts): ReadonlyArray<Owed> => {
+  if (report?.outboxAt === undefined) return []
+  const dueAt = outboxTicket === undefined ? now : ticketMillis(outboxTicket)
+  return [{ blocker: "outbox", sinceAt: Math.min(marks.outbox?.sinceAt ?? dueAt, now) }]
+}
+
 const owedBy = (lane: Lane, facts: Facts): ReadonlyArray<Owed> => {
-  const { marks, report } = lane
+  const { marks } = lane
   if (marks.condemned !== undefined) {
     return [{ ...headOf(lane), blocker: "condemned", sinceAt: marks.condemned.sinceAt }]
   }
   const held = heldBy(lane, facts)
   const waits = held === undefined ? headWaits(lane, facts) : [held]
-  const outboxAt = report?.outboxAt
-  const outbox: ReadonlyArray<Owed> =
-    outboxAt === undefined ? [] : [{ blocker: "outbox", sinceAt: Math.min(outboxAt, facts.now) }]
-  return [...waits, ...toldWaits(lane), ...outbox]
+  return [...waits, ...toldWaits(lane), ...outboxOf(lane, facts)]
 }
 
 const severityOf = (ageMillis: number, agedAfterMillis: number): Obligation["severity"] => {

@@ -115,7 +115,7 @@ export const dueBefore = (now: number): number => toTicket(now + 1)
 
 /** The ticket for a need. `kept` is the lane's ticket if it must keep it while due. */
 export const ticketOf = (options: {
-  readonly need: Need
+  readonly need: Pick<Need, "at">
   readonly kept: number | undefined
   readonly now: number
   readonly lastTicket: number

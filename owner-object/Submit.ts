@@ -41,7 +41,7 @@ export const roomOf = ({ bringing, maintenance }: Life, { nonterminalPerOwner }:
  * What an owner says to a submission that is enrolled, if it has not room for it. A key that was accepted before
  * still gets its receipt: a client that lost its answer must not be stranded.
  */
-const fullness = (life: Life, limits: Limits) =>
+export const fullness = (life: Life, limits: Limits) =>
   roomOf(life, limits) >= 0 ? {} : { replayOnly: refusalOf(life, limits) }
 
 /** What a key that was not accepted before is told. */

@@ -74,6 +74,7 @@ export const makeEdgeWorld = (options: EdgeWorldOptions = {}) => {
       const runtime = makeOwnerRuntime(makeNodeHost({ name: ownerId, storage }), {
         ...shared,
         thread: (_owner, threadId) => thread(ownerId, threadId),
+        peer: owner,
         registry: registry(),
       })
       const ring = async () => {

@@ -26,6 +26,7 @@ import { type HeadAnswer, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
 import { admitAll, fakeReport, type Held, openOf } from "./fakeAnswers.ts"
+import { FakeOutbox } from "./FakeOutbox.ts"
 import type { Forgetting, Recovery, Turn, Visiting } from "./ways.ts"
 
 /** A command as it reached the thread. */
@@ -41,6 +42,7 @@ interface Reply<A, E = ThreadUnreadable> {
     | { readonly _tag: "Failure"; readonly error: E }
 }
 
+type AdmitAnswer = Reply<Receipt, AdmissionLimitExceeded | AgentNotRegistered | Unavailable>
 type ForgetAnswer = Reply<{ readonly forgottenAt: number }, WorkOwed | Unavailable>
 
 let ids = 0
@@ -81,6 +83,14 @@ export class FakeThread {
   /** The other commands that came this far. */
   readonly commands: Array<Command> = []
   suspects: Array<boolean> = []
+  /** What it has for others. */
+  readonly outbox = new FakeOutbox()
+  /** What was admitted here, in its order: the key and the whole payload. */
+  readonly admitted: Array<Record<string, unknown>> = []
+  /** Every admission that came this far, taken or not. */
+  admissions = 0
+  /** How it answers who brings something. */
+  receiving: "answer" | "hang" | "fail" = "answer"
   onTurn: (thread: FakeThread) => void = () => undefined
   onRecover: (thread: FakeThread) => void = () => undefined
   readonly #queue: Array<Held> = []
@@ -104,7 +114,15 @@ export class FakeThread {
   }
 
   report(): LaneReport {
-    return this.replaces ?? fakeReport(this, this.#queue, this.#revision, this.#running)
+    const outboxAt = this.outbox.at()
+    const report = fakeReport(this, this.#queue, this.#revision, this.#running)
+    return this.replaces ?? (outboxAt === undefined ? report : { ...report, outboxAt })
+  }
+
+  /** Records something for others; whoever owns it hears of it with the next report. */
+  sends(...entries: FakeOutbox["entries"]): void {
+    this.outbox.entries.push(...entries)
+    this.#revision += 1
   }
 
   /** A command of this name is noted, and refused by a fence that is not older. */
@@ -127,7 +145,8 @@ export class FakeThread {
       this.#queue.splice(this.#running ? 1 : 0)
     }
     const nonterminal = this.#queue.length
-    if (nonterminal > 0) return new WorkOwed({ nonterminal, outbox: 0 })
+    const outbox = this.outbox.entries.length
+    if (nonterminal + outbox > 0) return new WorkOwed({ nonterminal, outbox })
     this.forgottenAt = 7
     return this.forgottenAt
   }
@@ -163,6 +182,7 @@ export class FakeThread {
       duplicate: false,
     }
     this.#keys.set(payload.idempotencyKey, receipt)
+    this.admitted.push(payload)
     this.#queue.push({ receipt, key: payload.idempotencyKey, agent: payload.agent })
     return receipt
   }
@@ -257,12 +277,15 @@ export class FakeThread {
     const handlers = ThreadRpc.toLayer({
       admit: (payload) =>
         alive(
-          Effect.sync(() => {
+          Effect.suspend((): Effect.Effect<AdmitAnswer, Unavailable> => {
+            this.admissions += 1
+            if (this.receiving === "hang") return Effect.never
+            if (this.receiving === "fail") return Effect.fail(gone)
             const { idempotencyKey, replayOnly } = payload
             if (replayOnly !== undefined && !this.#keys.has(idempotencyKey))
-              return failure(new AdmissionLimitExceeded(replayOnly))
+              return Effect.succeed(failure(new AdmissionLimitExceeded(replayOnly)))
             const receipt = this.#admit(payload)
-            return "_tag" in receipt ? failure(receipt) : success(receipt)
+            return Effect.succeed("_tag" in receipt ? failure(receipt) : success(receipt))
           }),
         ),
       admitMany: ({ submissions, ...payload }) =>
@@ -330,8 +353,17 @@ export class FakeThread {
           return { name, cron, agent, input, createdAt: 7, collapsed: 0 }
         }),
       unschedule: (payload) => answer("unschedule", payload, () => ({ removed: true })),
-      claimOutbox: (payload) => answer("claimOutbox", payload, () => []),
-      acknowledgeOutbox: (payload) => answer("acknowledgeOutbox", payload, () => undefined),
+      claimOutbox: (payload) => {
+        const { way } = this.outbox
+        if (way === "hang" || way === "fail") this.outbox.claims += 1
+        if (way === "hang") return Effect.never
+        if (way === "fail") return Effect.fail(gone)
+        return answer("claimOutbox", payload, () => this.outbox.claim(payload.limit, payload.now))
+      },
+      acknowledgeOutbox: (payload) =>
+        answer("acknowledgeOutbox", payload, () => {
+          if (this.outbox.acknowledge(payload.results, payload.now)) this.#revision += 1
+        }),
       settleChild: (payload) => answer("settleChild", payload, () => undefined),
       abortChild: (payload) => answer("abortChild", payload, () => undefined),
       retry: (payload) => answer("retry", payload, () => ({ state: "ready" as const, dueAt: 0 })),

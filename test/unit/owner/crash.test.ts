@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import type { IdempotencyKey, ThreadId } from "../../../contracts/Identifiers.ts"
 import { ownerFailpoints } from "../../../owner-object/Owner.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
+import { messageTo } from "./FakeOutbox.ts"
 import { makeRegistry } from "./makeRegistry.ts"
 import { agent, makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
@@ -42,7 +43,11 @@ const prepare = (world: World, name: string): void => {
   if (name === "fault") thread.recovery = "fail"
   if (name === "visit") thread.turn = "fail"
   if (name === "binding") thread.turn = "binding"
+  if (carries(name)) thread.sends(messageTo({ ownerId, threadId: "c" }, "for c"))
 }
+
+/** Points that only the carrying of an outbox reaches. */
+const carries = (name: string): boolean => ["claim", "deliver", "acknowledge"].includes(name)
 
 /** Points that only a forgetting reaches. */
 const forgets = (name: string): boolean => name === "condemn" || name === "forget"
@@ -104,6 +109,11 @@ describe("an owner that dies", () => {
         if (forgets(name)) {
           expect(world.thread("b").forgottenAt).toBeDefined()
           expect(world.lane("b")).toBeUndefined()
+        }
+        if (carries(name)) {
+          expect(world.thread("a").outbox.entries).toEqual([])
+          expect(world.thread("c").admitted).toMatchObject([{ input: "for c" }])
+          expect(world.thread("c").settled).toEqual([1])
         }
         expect(registry.rows()).toMatchObject([{ owner_id: ownerId }])
         expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({

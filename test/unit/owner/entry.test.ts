@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { entered, isDue, owedFromNow } from "../../../owner-object/Entry.ts"
 import { makeRegistry } from "./makeRegistry.ts"
+import { olderTables } from "./olderTables.ts"
 import { makeOwnerWorld, ownerId, type WorldOptions } from "./OwnerWorld.ts"
 import { limits, now } from "./lanes.ts"
 
@@ -138,8 +139,7 @@ describe("an owner", () => {
     const { entry, registry, world } = makeWorld()
     await run(world.submit("a"))
     await world.quiet()
-    world.storage.sql.run("ALTER TABLE maintenance DROP COLUMN entry")
-    world.storage.sql.run("UPDATE schema_version SET version = 2")
+    olderTables(world.storage.sql, 2)
     registry.storage.sql.run("DELETE FROM owners")
     world.crash()
     const before = world.storage.dump()
@@ -155,8 +155,7 @@ describe("an owner", () => {
     const { world } = makeWorld()
     await run(world.submit("a"))
     await world.quiet()
-    world.storage.sql.run("ALTER TABLE maintenance DROP COLUMN entry")
-    world.storage.sql.run("UPDATE schema_version SET version = 2")
+    olderTables(world.storage.sql, 2)
     world.storage.sql.run("UPDATE maintenance SET unfinished = 1")
     world.storage.alarm.set(Date.now())
     world.crash()

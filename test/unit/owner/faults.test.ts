@@ -7,6 +7,7 @@ import { bindingLogDue } from "../../../owner-object/Answer.ts"
 import { failureOf, nextFault } from "../../../owner-object/RecoveryFaults.ts"
 import { limits, now, submissionId, threadId } from "./lanes.ts"
 import { logged } from "./logged.ts"
+import { olderTables } from "./olderTables.ts"
 import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
 const run = Effect.runPromise
@@ -371,12 +372,7 @@ describe("an owner whose tables are of the first version", () => {
     const world = makeOwnerWorld()
     await run(world.submit("a"))
     await world.quiet()
-    world.storage.transaction(() => {
-      world.storage.sql.run("DROP TABLE recovery_faults")
-      world.storage.sql.run("ALTER TABLE maintenance DROP COLUMN faulted")
-      world.storage.sql.run("ALTER TABLE maintenance DROP COLUMN entry")
-      world.storage.sql.run("UPDATE schema_version SET version = 1")
-    })
+    world.storage.transaction(() => olderTables(world.storage.sql, 1))
     world.crash()
     expect(await statusOf(world, "a")).toBeUndefined()
     expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({

@@ -224,8 +224,14 @@ describe("what is owed", () => {
   })
 
   it("tells an outbox that is not delivered, also of a thread without open work", () => {
-    expect(owed({ report: reportOf({ outboxAt: now - 2 * second }) })).toMatchObject([
+    const report = reportOf({ outboxAt: 0 })
+    expect(owed({ report, outboxTicket: (now - 2 * second) * 1_000 })).toMatchObject([
       { blocker: "outbox", sinceAt: now - 2 * second, nonterminal: 0 },
+    ])
+    const outbox = { failures: 3, sinceAt: now - 9 * second, untilAt: now + second }
+    const outboxTicket = (now + second) * 1_000
+    expect(owed({ report, outboxTicket, marks: { outbox } })).toMatchObject([
+      { blocker: "outbox", sinceAt: now - 9 * second },
     ])
   })
 
