@@ -25,6 +25,7 @@ import {
 import { type Limits, makeLimits } from "./contracts/Limits.ts"
 import { registryName } from "./contracts/RegistryRpc.ts"
 import { stubTarget } from "./contracts/transport/StubTarget.ts"
+import type { AcceptMessages } from "./owner-object/AcceptMessages.ts"
 import { makeOwnerObject } from "./owner-object/OwnerObject.ts"
 import { makeOwnerRegistry, type OwnerRegistryClass } from "./owner-object/OwnerRegistry.ts"
 import { type Failpoints, inert } from "./platform/Failpoint.ts"
@@ -37,6 +38,7 @@ export * from "./contracts/index.ts"
 export { HeddleClient } from "./client/HeddleClient.ts"
 export { literal } from "./client/Auth.ts"
 export type { Trusted, TrustedBy, TrustedProvider, TrustedSecrets } from "./client/Auth.ts"
+export type { AcceptMessages, MessageRequest } from "./owner-object/AcceptMessages.ts"
 export type { RateLimiter } from "./client/RateLimit.ts"
 
 /** The services that the handlers of these agents need. */
@@ -75,6 +77,11 @@ interface Options<Registered> {
   }
   /** The application's own policy for public calls, besides the grants; or how to make it. */
   readonly authorizer?: Authorizer | ((env: never) => Authorizer)
+  /**
+   * Which threads of other owners may send messages to this owner's: asked by the owner of the target, once for
+   * each delivery. None may by default.
+   */
+  readonly acceptMessages?: AcceptMessages
   /**
    * Whose bearer tokens HTTPS takes: secrets of the deployment, identity providers with published keys, or several of
    * them. By default `HEDDLE_JWT_SECRET` and, while it is rotated, `HEDDLE_JWT_SECRET_PREVIOUS`.
@@ -243,10 +250,13 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   return {
     OwnerObject: makeOwnerObject((env: unknown, state) => {
       const namespace = threads(env)
+      const peers = owners(env)
       const registers = registry(env)
       return {
         ...shared(env),
         failpoints: failpointsOf({ kind: "owner", state }),
+        peer: (ownerId: OwnerId) => stubTarget(() => peers.getByName(ownerId)),
+        acceptMessages: options.acceptMessages,
         thread: (ownerId: OwnerId, threadId: ThreadId) =>
           stubTarget(() => namespace.getByName(threadObjectName(ownerId, threadId))),
         registry:

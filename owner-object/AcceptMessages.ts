@@ -37,7 +37,7 @@ export const accepted = (
 ): Effect.Effect<void, OperationDenied | Unavailable> =>
   Effect.gen(function* () {
     if (acceptMessages === undefined) return yield* denied
-    const asked = Effect.suspend(() => {
+    const asked = Effect.suspend((): Effect.Effect<unknown, unknown> => {
       const answer = acceptMessages(request)
       return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
     })

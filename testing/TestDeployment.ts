@@ -10,6 +10,7 @@ import { Layer } from "effect"
 import { Principal } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
 import type { Requirements } from "../heddle.ts"
+import type { AcceptMessages } from "../owner-object/AcceptMessages.ts"
 import type { AgentLive, Agents } from "../thread-actors/Agent.ts"
 import { withAmbient } from "./Ambient.ts"
 import { makeCaller } from "./Caller.ts"
@@ -29,6 +30,8 @@ interface Options<Registered> {
   readonly limits?: Partial<Limits>
   /** The owner of threads that are named without one. Default `owner`. */
   readonly ownerId?: string
+  /** Which threads of other owners may send messages to an owner's, as `Heddle.make` takes it. None by default. */
+  readonly acceptMessages?: AcceptMessages
   /** Another seed is another order of what may happen at the same time, and other chance. Default 1. */
   readonly seed?: number
   /** The test clock's time at first: epoch milliseconds. */
@@ -82,7 +85,16 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   }
   const services = options.services ?? Layer.empty
   const agents = register(options.agents)
-  const objects = makeTestObjects({ agents, services, limits, seed, startsAt, onLog })
+  const { acceptMessages } = options
+  const objects = makeTestObjects({
+    agents,
+    services,
+    limits,
+    seed,
+    startsAt,
+    onLog,
+    acceptMessages,
+  })
   const clock = makeTestClock(objects.queue)
   const caller = makeCaller({ objects, clock, limits, principal: Principal.make("test") })
   const ambient = {

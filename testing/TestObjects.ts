@@ -8,6 +8,7 @@
 import { Context, type Layer, Random } from "effect"
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
+import type { AcceptMessages } from "../owner-object/AcceptMessages.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import type { Agents } from "../thread-actors/Agent.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
@@ -30,6 +31,7 @@ export interface TestObjectsOptions {
   readonly seed: number
   readonly startsAt: number
   readonly onLog: (line: LogLine) => void
+  readonly acceptMessages: AcceptMessages | undefined
 }
 
 export interface TestObjects {
@@ -46,7 +48,7 @@ export interface TestObjects {
 const steady: Pace = { preempts: 0, shuffles: 0, bursts: 0, yields: 0, lags: 0 }
 
 export const makeTestObjects = (options: TestObjectsOptions): TestObjects => {
-  const { agents, limits, services } = options
+  const { acceptMessages, agents, limits, services } = options
   const random = makeRandom(options.seed)
   const queue = makeQueue({
     random,
@@ -82,7 +84,7 @@ export const makeTestObjects = (options: TestObjectsOptions): TestObjects => {
       failpoints: crashPoints.of(incarnation),
     }
     return object.kind === "owner"
-      ? built(makeOwnerRuntime(host, { ...shared, thread }))
+      ? built(makeOwnerRuntime(host, { ...shared, thread, peer: owner, acceptMessages }))
       : makeThread(host, { ...shared, agents, services, owner: (id: OwnerId) => owner(id) })
   }
 

@@ -167,7 +167,7 @@ const codeOf = (
   }
   switch (object.kind) {
     case "owner": {
-      const { registry, thread } = reach
+      const { owner, registry, thread } = reach
       const watched = (ownerId: string, threadId: string): WireTarget => {
         const target = thread(ownerId, threadId)
         return {
@@ -177,7 +177,9 @@ const codeOf = (
           },
         }
       }
-      return built(makeOwnerRuntime(host, { ...shared, thread: watched, registry: registry() }))
+      return built(
+        makeOwnerRuntime(host, { ...shared, thread: watched, peer: owner, registry: registry() }),
+      )
     }
     case "thread":
       return makeThread(host, {
