@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { Argument, Command, Completions } from "effect/cli"
 import { abort } from "./commands/Abort.ts"
+import { approve, deny } from "./commands/Approve.ts"
 import { explain } from "./commands/Explain.ts"
 import { forget } from "./commands/Forget.ts"
 import { history } from "./commands/History.ts"
@@ -9,11 +10,15 @@ import { maintenance } from "./commands/Maintenance.ts"
 import { obligations } from "./commands/Obligations.ts"
 import { owners } from "./commands/Owners.ts"
 import { pause, resume } from "./commands/Pause.ts"
+import { rebuild } from "./commands/Rebuild.ts"
 import { reconcile } from "./commands/Reconcile.ts"
 import { recovery } from "./commands/Recovery.ts"
 import { resolve } from "./commands/Resolve.ts"
 import { resubmit } from "./commands/Resubmit.ts"
 import { retry } from "./commands/Retry.ts"
+import { schedule, schedules, unschedule } from "./commands/Schedule.ts"
+import { search } from "./commands/Search.ts"
+import { callback, signal } from "./commands/Signal.ts"
 import { state } from "./commands/State.ts"
 import { status } from "./commands/Status.ts"
 import { submit } from "./commands/Submit.ts"
@@ -51,9 +56,11 @@ const completion = Command.make(
 
 const commands = [
   { group: "Submit and follow", commands: [submit, wait, status, history, tail, state] },
+  { group: "Answer", commands: [approve, deny, signal, callback] },
+  { group: "Schedule", commands: [schedule, schedules, unschedule] },
   { group: "Decide", commands: [abort, resolve, retry, resubmit, pause, resume, forget] },
-  { group: "Look", commands: [explain, obligations, threads, watch, recovery, verify] },
-  { group: "Operate", commands: [maintenance, wake, reconcile, owners] },
+  { group: "Look", commands: [explain, obligations, threads, search, watch, recovery, verify] },
+  { group: "Operate", commands: [maintenance, wake, reconcile, rebuild, owners] },
   { group: "Terminal", commands: [completion] },
 ] as const
 

@@ -4,7 +4,7 @@
  * - I1 What is not UTF-8, not JSON or nothing that can be sent as it is is refused here, and nothing is sent.
  * - I2 No more is read than any deployment takes.
  */
-import { Effect, Option } from "effect"
+import { Effect, Option, type Schema } from "effect"
 import { Flag } from "effect/cli"
 import { parseJson, unsendable } from "./JsonText.ts"
 import { pathFlag } from "./Paths.ts"
@@ -56,12 +56,14 @@ export const jsonOf = (name: string, text: string): Effect.Effect<unknown, Stopp
   return Effect.fail(usage(`${name}:${line}:${column}: not JSON: ${reason}`)) // I1
 }
 
-const source = (flags: InputFlags) => {
-  const path = flags.stdin ? "-" : Option.getOrUndefined(flags.file)
+/** A flag's own text, or that of the file it names. */
+const sourceOf = (flag: string, text: Option.Option<string>, path: string | undefined) => {
   if (path !== undefined) return { name: nameOf(path), read: () => readText(path, inputText) }
-  const text = Option.getOrUndefined(flags.input)
-  return text === undefined ? undefined : { name: "--input", read: async () => text }
+  return Option.isNone(text) ? undefined : { name: flag, read: async () => text.value }
 }
+
+const source = (flags: InputFlags) =>
+  sourceOf("--input", flags.input, flags.stdin ? "-" : Option.getOrUndefined(flags.file))
 
 const waysGiven = (flags: InputFlags): number =>
   [Option.isSome(flags.input), Option.isSome(flags.file), flags.stdin].filter(Boolean).length
@@ -77,4 +79,33 @@ export const readInput = Effect.fnUntraced(function* (flags: InputFlags) {
   }
   const text = yield* Effect.tryPromise({ try: found.read, catch: stopped })
   return yield* jsonOf(found.name, text)
+})
+
+/** What a run is given while it waits: on the command line or in a file, or nothing, which is null. */
+export const payloadFlags = {
+  payload: Flag.String("payload").pipe(
+    Flag.withMetavar("json"),
+    Flag.withDescription("What the run is given, as JSON (default null)"),
+    Flag.optional,
+  ),
+  payloadFile: pathFlag("payload-file").pipe(
+    Flag.withDescription("A file that holds it as JSON; - is standard input"),
+    Flag.optional,
+  ),
+}
+
+export interface PayloadFlags {
+  readonly payload: Option.Option<string>
+  readonly payloadFile: Option.Option<string>
+}
+
+/** The payload that the flags give. */
+export const readPayload = Effect.fnUntraced(function* ({ payload, payloadFile }: PayloadFlags) {
+  if (Option.isSome(payload) && Option.isSome(payloadFile)) {
+    return yield* usage("Give the payload once: --payload JSON or --payload-file PATH")
+  }
+  const found = sourceOf("--payload", payload, Option.getOrUndefined(payloadFile))
+  if (found === undefined) return null
+  const text = yield* Effect.tryPromise({ try: found.read, catch: stopped })
+  return (yield* jsonOf(found.name, text)) as Schema.Json
 })

@@ -6,23 +6,32 @@
 import { Effect, type Option } from "effect"
 import { Flag } from "effect/cli"
 import { ExitCode } from "./ExitCode.ts"
-import { count, given, isThreadId } from "./Parameters.ts"
+import { count, given, isStepName, isThreadId } from "./Parameters.ts"
 import type { Session } from "./Session.ts"
 import { Stopped } from "./Stopped.ts"
 import { listTable, type Cell } from "./Table.ts"
 
-export const pageFlags = {
+/** The flags of a list whose pages go on after what `isCursor` takes. */
+const pageFlagsAfter = (what: string, isCursor: (text: string) => boolean) => ({
   limit: count("limit", "Rows of a page").pipe(Flag.withAlias("n"), Flag.optional),
   after: Flag.String("after").pipe(
-    Flag.filter(isThreadId, (text) => `${JSON.stringify(text)} is no id`),
-    Flag.withDescription("Go on after this id"),
+    Flag.filter(isCursor, (text) => `${JSON.stringify(text)} is no ${what}`),
+    Flag.withDescription(`Go on after this ${what}`),
     Flag.optional,
   ),
   all: Flag.Boolean("all").pipe(
     Flag.withDescription("Every page to the end"),
     Flag.withDefault(false),
   ),
-}
+})
+
+export const pageFlags = pageFlagsAfter("id", isThreadId)
+
+/** Of a list that tells by a mark of its own where its next page begins. */
+export const markedPageFlags = pageFlagsAfter("mark", (text) => /^[!-~]{1,160}$/.test(text))
+
+/** Of a list by the names that runs and people give. */
+export const namedPageFlags = pageFlagsAfter("name", isStepName)
 
 export interface PageFlags {
   readonly limit: Option.Option<number>
@@ -33,6 +42,8 @@ export interface PageFlags {
 interface Page<Row> {
   readonly rows: ReadonlyArray<Row>
   readonly next: string | undefined
+  /** Why it may not have all. */
+  readonly behind?: true | undefined
 }
 
 /** Fields of a page's request. */
@@ -49,6 +60,8 @@ export interface PagedList<Row, E> {
   readonly cells: (row: Row) => ReadonlyArray<Cell>
   /** What is said when there is nothing. */
   readonly empty: string
+  /** What is said where a page may not have all. */
+  readonly behind?: string
 }
 
 /** Where the next page begins: somewhere else than this one did. */
@@ -66,6 +79,10 @@ export const goesOn = <Cursor>(
       ) // P1
     : Effect.succeed(next)
 
+/** As a shell takes it for one word. */
+const quoted = (text: string): string =>
+  /^[A-Za-z0-9._:~-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
 /** Shows a list as the flags say. */
 export const showPages = Effect.fnUntraced(function* <Row, E>(
   session: Session,
@@ -75,24 +92,34 @@ export const showPages = Effect.fnUntraced(function* <Row, E>(
   const rows: Array<Row> = []
   let request: PageRequest = { ...given("limit", flags.limit), ...given("after", flags.after) }
   let next: string | undefined
+  let isBehind = false
   do {
     const page: Page<Row> = yield* list.page(request)
     rows.push(...page.rows)
+    isBehind ||= page.behind === true
     next = yield* goesOn(request.after, page.next)
     if (next !== undefined) request = { ...request, after: next }
     if (flags.all) yield* session.output.progress(`${rows.length} rows`)
   } while (flags.all && next !== undefined)
-  const document = { [list.name]: rows, ...(next === undefined ? {} : { next }) }
+  const document = {
+    [list.name]: rows,
+    ...(next === undefined ? {} : { next }),
+    ...(isBehind ? { behind: true } : {}),
+  }
   if (session.json || rows.length > 0) {
     yield* session.show(document, () => listTable(list.headings, rows.map(list.cells)))
   }
   if (session.json) return
   if (rows.length === 0 && next === undefined) yield* session.output.note(list.empty)
-  if (next !== undefined) yield* session.output.note(`There are more: --after ${next}, or --all.`)
+  if (isBehind && list.behind !== undefined) yield* session.output.note(list.behind)
+  if (next !== undefined) {
+    yield* session.output.note(`There are more: --after ${quoted(next)}, or --all.`)
+  }
 })
 
 /** A page of rows as the contract has it. */
-export const pageOf = <Row>(rows: ReadonlyArray<Row>, next: string | undefined): Page<Row> => ({
-  rows,
-  next,
-})
+export const pageOf = <Row>(
+  rows: ReadonlyArray<Row>,
+  next: string | undefined,
+  behind?: true,
+): Page<Row> => ({ rows, next, behind })

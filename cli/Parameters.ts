@@ -1,7 +1,7 @@
 /** Arguments and flags that several commands take, checked before anything is sent. */
 import { Option } from "effect"
 import { Argument, Flag } from "effect/cli"
-import { AgentId, RecordId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
+import { AgentId, RecordId, StepName, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
 import { momentOf } from "./Times.ts"
 
 const idPattern = (charactersMax: number) => new RegExp(`^[A-Za-z0-9._:-]{1,${charactersMax}}$`)
@@ -39,6 +39,17 @@ export const submissionFlag = (name: string, description: string) =>
     Flag.map((text) => SubmissionId.make(text)),
     Flag.withMetavar("submission"),
     Flag.withDescription(description),
+  )
+
+export const isStepName = (text: string): boolean =>
+  /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,128}$/u.test(text)
+
+/** A name that somebody chose: of what a run waits for, or of a schedule. */
+export const stepName = (description: string) =>
+  Argument.String("name").pipe(
+    Argument.withDescription(description),
+    Argument.filter(isStepName, () => "1 to 128 printable characters"),
+    Argument.map((text) => StepName.make(text)),
   )
 
 /** The record that a resolution answers. */

@@ -74,13 +74,16 @@ const unavailable = (
   return { exitCode: ExitCode.unavailable, what: `${plain(reason)}${where}`, next }
 }
 
+const ofNobody =
+  "Nobody may know the callback's token: it is mistyped, or its run has settled. Otherwise: "
+
 const denied = (operation: string, { ownerId, threadId }: About): Words => {
   const place = [ownerId && `owner ${ownerId}`, threadId && `thread ${threadId}`]
   const at = place.filter((part) => part !== undefined && part !== "").join(", ")
   return {
     exitCode: ExitCode.denied,
     what: `This token may not ${plain(operation)}${at === "" ? "" : ` for ${at}`}`,
-    next: "Check --owner; or get a token that names the owner, the thread and the operation.",
+    next: `${operation === "callback" ? ofNobody : ""}Check --owner; or get a token that names the owner, the thread and the operation.`,
   }
 }
 
@@ -124,7 +127,9 @@ const ofSubmission = (error: CallError): Words | undefined => {
     case "AdmissionLimitExceeded":
       return refused(
         `${error.limit} would be ${error.actual}, and ${error.maximum} is the limit`,
-        "Send less, or try again with the same --key once queued work has settled.",
+        error.limit === "recordBytes"
+          ? "Send less: this is the limit of one value."
+          : "Send less, or try again (with the same --key) once queued work has settled.",
       )
     default:
       return undefined

@@ -335,6 +335,8 @@ export interface LaneStatus {
   /** What the lane needs next from the owner, and when. */
   readonly work?: WorkKind
   readonly workAt?: number
+  /** When what the thread has recorded for others is carried next. */
+  readonly outboxAt?: number
   /** Set while a mutation of unknown fate may have reached the thread. */
   readonly enrolled?: Generation
   readonly mustVisit: boolean

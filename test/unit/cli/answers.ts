@@ -1,6 +1,17 @@
 /** What the objects of a deployment answer in tests of the command: one of everything. */
 import { Option, Stream } from "effect"
-import { explanation, lane, receipt, settlement, submissionId, threadId } from "../client/fakes.ts"
+import {
+  explanation,
+  hit,
+  lane,
+  receipt,
+  schedule,
+  settlement,
+  signalled,
+  submissionId,
+  threadId,
+  waitName,
+} from "../client/fakes.ts"
 import type { Answers } from "./deployment.ts"
 
 export const at = 1_796_003_221_326
@@ -68,6 +79,21 @@ export const answers: Answers = {
     ),
   readState: () => ({ version: 4, value: { orders: 7 } }),
   abort: () => ({ _tag: "Aborting" }),
+  resolveApproval: ({ approved }: { approved: boolean }) => ({
+    recordId,
+    approved,
+    decidedAt: at,
+    state: "ready",
+  }),
+  signal: () => signalled,
+  // The thread is asked which wait a token is for, then the owner is signalled.
+  callback: (payload: { token?: string }) =>
+    payload.token === undefined ? signalled : { submissionId, name: waitName },
+  schedule: () => schedule,
+  schedules: () => ({ schedules: [schedule] }),
+  unschedule: () => ({ removed: true }),
+  search: () => ({ hits: [hit] }),
+  rebuildProjections: () => ({ lanes: 1 }),
   resolveUnknown: () => ({ state: "ready", undecided: 1 }),
   retry: () => ({ state: "ready", dueAt: 0 }),
   retryMany: () => ({
@@ -133,7 +159,16 @@ export const answers: Answers = {
   }),
   listThreads: () => ({
     threads: [
-      { threadId, title: "Order 7", nonterminal: 1, parked: 0, paused: false, tailSequence: 9 },
+      {
+        threadId,
+        title: "Order 7",
+        state: "faulted",
+        activeAt: at,
+        nonterminal: 1,
+        parked: 0,
+        paused: true,
+        tailSequence: 9,
+      },
     ],
   }),
   list: () => ({ owners: [{ ownerId: "shop-1", enteredAt: at, owed: true }] }),

@@ -4,27 +4,18 @@ import { describe, expect, it, vi } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as Errors from "../../../contracts/Errors.ts"
 import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
-import { settlement, submissionId, threadId } from "../client/fakes.ts"
+import { schedule, settlement, submissionId, threadId } from "../client/fakes.ts"
 import { answers, at, record, recordId } from "./answers.ts"
 import { type Command, makeCommand } from "./command.ts"
+import { conversations, type Fact } from "./conversations.ts"
 import { type Answers, type Deployment, makeDeployment } from "./deployment.ts"
-
-interface Fact {
-  readonly args: ReadonlyArray<string>
-  /** What the object is asked, in part. */
-  readonly asks: readonly [operation: string, payload: Record<string, unknown>]
-  /** What the table holds. */
-  readonly shows: string
-  /** What the document for machines holds. */
-  readonly json: unknown
-  readonly stdin?: string
-}
 
 const place = { ownerId: "shop-1", threadId }
 const words = { author: "ann", reason: "why not" }
 const said = ["--author", "ann", "-m", "why not"]
 
 const facts: ReadonlyArray<Fact> = [
+  ...conversations,
   {
     args: ["submit", threadId, "--agent", "refund", "--input", '{"order":7}', "--key", "k-1"],
     asks: ["submit", { ...place, agent: "refund", input: { order: 7 }, idempotencyKey: "k-1" }],
@@ -233,10 +224,12 @@ describe.each(facts)("heddle $args.0 ($asks.0)", ({ args, asks, json, shows, std
   it.live(`asks and shows: ${args.join(" ")}`, () =>
     Effect.gen(function* () {
       const here = yield* world()
-      const people = yield* run(here, args, stdin)
+      const [people, machines] = yield* Effect.all(
+        [run(here, args, stdin), run(here, [...args, "--json"], stdin)],
+        { concurrency: "unbounded" },
+      )
       expect(people).toMatchObject({ code: 0, stdout: expect.stringContaining(shows) as string })
       expect(lastAsked(here.deployment, asks[0])).toMatchObject(asks[1])
-      const machines = yield* run(here, [...args, "--json"], stdin)
       expect(machines).toMatchObject({ code: 0, stderr: "" })
       expect(JSON.parse(machines.stdout)).toMatchObject(json as object)
     }),
@@ -283,6 +276,22 @@ describe("heddle", () => {
       expect(JSON.parse(history.stdout)).toMatchObject({
         records: [{ sequence: 1 }, { sequence: 2 }, { sequence: 3 }],
       })
+    }),
+  )
+
+  it.live("says of a list that is being built anew, and how it goes on in a shell", () =>
+    Effect.gen(function* () {
+      const here = yield* world({
+        ...answers,
+        listThreads: () => ({ threads: [], behind: true }),
+        schedules: () => ({ schedules: [schedule], next: "it's one" }),
+      })
+      const threads = yield* run(here, ["threads"])
+      expect(threads.stderr).toContain("threads may be missing")
+      const machines = yield* run(here, ["threads", "--json"])
+      expect(JSON.parse(machines.stdout)).toEqual({ threads: [], behind: true })
+      const schedules = yield* run(here, ["schedules", threadId])
+      expect(schedules.stderr).toContain(`--after 'it'\\''s one', or --all`)
     }),
   )
 
@@ -507,7 +516,7 @@ describe("heddle", () => {
       const names = [...help.stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(
         ([, name]) => name ?? "",
       )
-      expect(names.length).toBe(24)
+      expect(names.length).toBe(33)
       for (const name of names) {
         const { code, stdout } = yield* Effect.promise(() => command.run([name, "--help"]))
         expect(code).toBe(0)
