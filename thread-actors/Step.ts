@@ -181,11 +181,21 @@ const tryBody = (
     const delayMillis = retryDelayMillis(retries, tries + 1, limits)
     const dueAt = clockOf(running.thread) + delayMillis
     return delayMillis <= limits.retryInMemoryMillis
-      ? Effect.delay(
+      ? Effect.andThen(
+          restInMemory(running, delayMillis),
           Effect.suspend(() => tryAgain(running, plan, tries + 1)),
-          delayMillis,
         )
       : retryLater(running, plan, { tries: tries + 1, dueAt })
+  })
+
+/** A short wait before the next try: no more at rest than the tries themselves, whatever else of the run waits. */
+const restInMemory = ({ live }: Running, millis: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    live.bodies += 1
+    return Effect.ensuring(
+      Effect.sleep(millis),
+      Effect.sync(() => endBody(live)),
+    )
   })
 
 /** The next try, after a wait in memory. // P6 */
