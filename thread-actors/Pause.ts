@@ -2,17 +2,20 @@
  * Pausing a thread, and letting it go on: one block each, stored in the thread itself. A paused thread
  * takes input and commands and starts no attempt; the claim looks at the mark.
  *
- * - P1 A command whose generation is not above that of the last one changes nothing: a late replay.
+ * - P1 A command changes nothing once a newer one was taken: what is older is refused like any call behind the
+ *   fence, which comes to stand there. It is a late replay, or the word of an owner that was lost and gives lower
+ *   generations now: its report tells it to go on above them, and it says the word again.
  * - P2 Pausing a paused thread keeps the first words; resuming one that is not paused changes nothing
  *   that shows.
  * - P3 The mark that claims and reports read, and the words beside it, are written together.
  */
 import { type Effect, Result } from "effect"
+import { Unavailable } from "../contracts/Errors.ts"
 import type { Generation, Principal } from "../contracts/Identifiers.ts"
 import type { Pause, PauseRefusal, PauseReply } from "../contracts/Pause.ts"
 import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
-import { fenced } from "./Fence.ts"
+import { fenced, raiseFence } from "./Fence.ts"
 import type { Header } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
 import { isMillis } from "./StoredColumns.ts"
@@ -74,12 +77,21 @@ const resumed: Change = (block) => {
   if (block.header.paused) mark(block, undefined) // P2
 }
 
+const older = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "The call is older than the thread's last pause or resume",
+})
+
 const commandIn = (block: Block, command: PauseCommand, change: Change): Answer => {
   const late = fenced(block, command.generation)
   if (late !== undefined) return Result.fail(late)
   const { pauseGeneration } = block.header
-  if (pauseGeneration === null || command.generation > pauseGeneration) {
-    // P1
+  if (pauseGeneration !== null && command.generation < pauseGeneration) {
+    raiseFence(block, pauseGeneration) // P1
+    return Result.fail(older)
+  }
+  if (command.generation !== pauseGeneration) {
     change(block, command)
     patchHeader(block, { pauseGeneration: command.generation })
   }

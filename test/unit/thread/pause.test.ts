@@ -139,7 +139,7 @@ describe("a pause or resume", () => {
     expect(report).toEqual(before.report)
   })
 
-  it("of an older generation than the last one changes nothing", async () => {
+  it("of an older generation than the last one is refused, and the fence stands there", async () => {
     const world = makeWorld({ agents: [echo] })
     const { pause, resume } = operate(world)
     const old = world.generation()
@@ -148,11 +148,16 @@ describe("a pause or resume", () => {
     await taken(pause({ generation: older }))
     await taken(resume({ generation: newest }))
     const dump = world.storage.dump()
-    for (const generation of [old, older, newest])
-      expect(await taken(pause({ generation }))).toEqual({ paused: false })
+    expect(await taken(pause({ generation: newest }))).toEqual({ paused: false })
     expect(world.storage.dump()).toBe(dump)
+    for (const generation of [old, older]) {
+      const { report, result } = await pause({ generation })
+      expect(result).toMatchObject({ _tag: "Failure", error: { _tag: "Unavailable" } })
+      expect(report).toMatchObject({ fence: newest, paused: false })
+    }
     await taken(pause())
-    expect(await taken(resume({ generation: newest }))).toMatchObject({ paused: true })
+    expect(await refused(resume({ generation: newest }))).toMatchObject({ retryable: true })
+    expect((await go(world.inspect())).report).toMatchObject({ paused: true })
   })
 
   it("counts with its generation also where it found the state as it wants it", async () => {
@@ -162,7 +167,8 @@ describe("a pause or resume", () => {
     const between = world.generation()
     const later = world.generation()
     await taken(pause({ generation: later }))
-    expect(await taken(resume({ generation: between }))).toMatchObject({ paused: true })
+    await refused(resume({ generation: between }))
+    expect((await go(world.inspect())).report).toMatchObject({ paused: true })
   })
 
   it("behind the fence is refused and changes nothing", async () => {
