@@ -55,6 +55,12 @@ export const readLane = (sql: Sql, threadId: ThreadId): Lane | undefined => {
   return row === undefined ? undefined : fromStored(row)
 }
 
+/** Null where nothing is to be carried: such a lane has no entry in the index of outboxes. */
+const outboxSlowOf = (lane: Lane): number | null => {
+  if (lane.outboxTicket === undefined) return null
+  return isOutboxSlow(lane) ? 1 : 0
+}
+
 export const writeLane = (sql: Sql, lane: Lane): void =>
   sql.run(
     `INSERT OR REPLACE INTO lanes (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -68,7 +74,7 @@ export const writeLane = (sql: Sql, lane: Lane): void =>
     lane.slow ? 1 : 0,
     lane.nextAt ?? null,
     lane.outboxTicket ?? null,
-    isOutboxSlow(lane) ? 1 : 0,
+    outboxSlowOf(lane),
     lane.activeAt ?? null,
   )
 

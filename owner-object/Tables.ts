@@ -55,9 +55,9 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   ],
   [`ALTER TABLE maintenance ADD COLUMN entry TEXT`],
   [
-    `ALTER TABLE lanes ADD COLUMN outbox_slow INTEGER NOT NULL DEFAULT 0`,
-    // Partial: a lane without anything to carry has no entry.
-    `CREATE INDEX lanes_outbox ON lanes (outbox_slow, outbox_at) WHERE outbox_at IS NOT NULL`,
+    // Null without anything to carry: such a lane has no entry in the index.
+    `ALTER TABLE lanes ADD COLUMN outbox_slow INTEGER`,
+    `CREATE INDEX lanes_outbox ON lanes (outbox_slow, outbox_at) WHERE outbox_slow IS NOT NULL`,
   ],
   [
     `ALTER TABLE maintenance ADD COLUMN projections TEXT`,
