@@ -78,6 +78,11 @@ interface Options<Registered> {
   /** The application's own policy for public calls, besides the grants; or how to make it. */
   readonly authorizer?: Authorizer | ((env: never) => Authorizer)
   /**
+   * What `search` finds besides the titles of threads. With `outcomes`, the outputs, failures and reasons with which
+   * submissions end: an owner then keeps the beginning of each.
+   */
+  readonly search?: { readonly outcomes?: boolean }
+  /**
    * Which threads of other owners may send messages to this owner's: asked by the owner of the target, once for
    * each delivery. None may by default.
    */
@@ -257,6 +262,7 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
         failpoints: failpointsOf({ kind: "owner", state }),
         peer: (ownerId: OwnerId) => stubTarget(() => peers.getByName(ownerId)),
         acceptMessages: options.acceptMessages,
+        searchesOutcomes: options.search?.outcomes,
         thread: (ownerId: OwnerId, threadId: ThreadId) =>
           stubTarget(() => namespace.getByName(threadObjectName(ownerId, threadId))),
         registry:

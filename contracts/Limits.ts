@@ -186,6 +186,13 @@ export const defaultLimits = {
   /** When one that failed is tried again. */
   projectionRetryMillis: 5 * second,
   projectionRetryMaxMillis: 15 * minute,
+  /** Threads whose outcomes are read at once for the search index, and how long one answer may take. */
+  outcomeSlots: 2,
+  outcomeMillis: 5 * second,
+  /** Outcomes of one answer, the characters of each that are searched, and how many of a thread are kept. */
+  outcomesPerRead: 64,
+  outcomeCharacters: 4_096,
+  outcomesPerThread: 1_024,
   /** Rows that one page of a narrowed list looks at. */
   directoryRows: 2_048,
   /** Up to so many lanes every `reconcile` counts them anew; of more the first one of an owner's life. */

@@ -306,6 +306,35 @@ const listOpen = Rpc.make("listOpen", {
   error: Schema.Union([...CommonErrors, ThreadUnreadable]),
 }).pipe(admits("Owner"))
 
+/** How a submission ended, as text to be searched: bounded, and no more than what its settlement tells. */
+const OutcomeText = Schema.Struct({
+  submissionId: SubmissionId,
+  /** Of the submission. */
+  sequence: Count,
+  outcome: Outcome,
+  settledAt: Millis,
+  text: Schema.String,
+})
+export type OutcomeText = typeof OutcomeText.Type
+
+/** The settlements behind a record, in their order, and up to which record the thread was read. Writes nothing. */
+const readOutcomes = Rpc.make("readOutcomes", {
+  payload: {
+    ...Address,
+    /** A sequence of the journal. */
+    after: Count,
+    limit: Count,
+    /** Characters of each text. */
+    characters: Count,
+  },
+  success: Schema.Struct({
+    outcomes: Schema.Array(OutcomeText),
+    readTo: Count,
+    more: Schema.Boolean,
+  }),
+  error: Schema.Union([...CommonErrors, ThreadUnreadable]),
+}).pipe(admits("Owner"))
+
 /** Classifies and repairs the nonterminal submissions. Never runs a handler. */
 const recover = Rpc.make("recover", {
   payload: { ...Address, now: Millis },
@@ -415,6 +444,7 @@ export class ThreadRpc extends RpcGroup.make(
   forget,
   inspect,
   listOpen,
+  readOutcomes,
   recover,
   processHead,
   claimOutbox,

@@ -81,6 +81,8 @@ export interface RunningPass {
   /** Set after several passes in a row that did not finish. */
   readonly oneSlot: boolean
   readonly flights: Map<ThreadId, Flight>
+  /** Threads whose outcomes are being read for the search index. */
+  readonly reads: Set<ThreadId>
   /** Outboxes that are being carried, beside whatever their lanes do. */
   readonly carries: Map<ThreadId, CarryUnderWay>
   /** Lanes that were marked again while their call was under way. */
@@ -146,14 +148,14 @@ export const beginLife = (
   host: ObjectHost,
   asked: OwnerId,
   armedAt: number | null,
-  { registers, outcomes } = { registers: false, outcomes: false },
+  { registers, outcomes, lookMillis } = { registers: false, outcomes: false, lookMillis: 0 },
 ): Life => {
   const { sql } = host.storage
   const version = storedVersion(sql)
   const maintenance = version === 0 ? undefined : readMaintenance(sql)
   const ownerId = maintenance?.ownerId ?? (host.name as OwnerId | undefined) ?? asked
   const stored = maintenance ?? untouched(ownerId)
-  const projecting = beginProjecting(stored.projections)
+  const projecting = beginProjecting(stored.projections, host.now() + lookMillis)
   const entryAt = deadline(maintenance?.entry ?? none, registers)
   return {
     ownerId,

@@ -111,6 +111,8 @@ const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
   owner.life ??= beginLife(owner.host, ownerId, armedAt, {
     registers: owner.registry !== undefined,
     outcomes: owner.searchesOutcomes,
+    // Nothing of it is in a hurry: the first work of a life comes first.
+    lookMillis: owner.limits.coverMillis,
   })
   return owner.life
 }

@@ -28,6 +28,7 @@ import { type CarryPick, flyOutbox, selectCarries, slotFreeAt } from "./OutboxFl
 import { earliestOutbox, nextFutureOutbox } from "./OutboxTable.ts"
 import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
 import { project } from "./Project.ts"
+import { pickReads, readNext, type Unread } from "./ReadOutcomes.ts"
 import * as Projected from "./Projected.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { type Picked, select } from "./Select.ts"
@@ -98,7 +99,7 @@ const reportOf = (
 
 /** Whether a call of this pass has not ended. */
 const underWay = (pass: RunningPass): boolean =>
-  pass.flights.size > 0 || pass.carries.size > 0 || pass.entering
+  pass.flights.size > 0 || pass.carries.size > 0 || pass.reads.size > 0 || pass.entering
 
 /** Ends the pass in one block. For `quiescent`, only if nothing is left to do. // P2 */
 const close = (
@@ -167,6 +168,21 @@ const launchCarry = (owner: Owner, life: Life, pass: RunningPass, pick: CarryPic
     Effect.forkDetach({ startImmediately: true }),
   )
 
+/** Has the outcomes of a thread read, in a fiber of its own. */
+const launchRead = (owner: Owner, life: Life, pass: RunningPass, unread: Unread) => {
+  pass.reads.add(unread.threadId)
+  pass.calls += 1
+  return readNext(owner, life, unread).pipe(
+    Effect.onExit(() =>
+      Effect.sync(() => {
+        pass.reads.delete(unread.threadId)
+        pass.wake()
+      }),
+    ),
+    Effect.forkDetach({ startImmediately: true }),
+  )
+}
+
 /** Has this owner entered in the registry, in a fiber of its own. */
 const launchEntry = (owner: Owner, life: Life, pass: RunningPass, registry: RegistryClient) => {
   pass.entering = true
@@ -197,7 +213,7 @@ const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
     const outbox = nextFutureOutbox({ sql, version: life.version }, now)
     const laneAt = ticketMillis(Math.min(ticket ?? Infinity, outbox ?? Infinity))
     const slotAt = slotFreeAt(pass, now, owner.limits.outboxPatienceMillis) ?? Infinity
-    const shownAt = Projected.projectionsAt(life) ?? Infinity
+    const shownAt = Projected.wantedAt(life) ?? Infinity
     const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
     const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, pass.yieldAt)
     return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))
@@ -214,7 +230,8 @@ const keep = (fibers: Fibers, fiber: Fiber.Fiber<unknown, unknown>): void => {
 const projectsNow = (life: Life, pass: RunningPass, now: number): boolean => {
   const at = Projected.projectionsAt(life)
   if (at === undefined) return false
-  return at <= now || (!underWay(pass) && life.projecting.retryAt <= now)
+  const { failures, retryAt } = life.projecting
+  return at <= now || (!underWay(pass) && (failures === 0 || retryAt <= now))
 }
 
 /** Turns until the pass has a reason to end. A quiet one is closed here. */
@@ -239,7 +256,9 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
         keep(fibers, yield* launchEntry(owner, life, pass, owner.registry))
       }
       if (projectsNow(life, pass, owner.host.now())) yield* project(owner, life)
-      if (underWay(pass) || Projected.projectionsDue(life, owner.host.now())) {
+      for (const pick of pickReads(owner, life, pass))
+        keep(fibers, yield* launchRead(owner, life, pass, pick))
+      if (underWay(pass) || (Projected.wantedAt(life) ?? Infinity) <= owner.host.now()) {
         yield* pause(owner, life, pass, latch)
         continue
       }
@@ -274,6 +293,7 @@ const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => 
     yieldAt: startedAt + limits.passYieldMillis,
     oneSlot: life.maintenance.unfinished >= limits.unfinishedPassesBeforeOneSlot,
     flights: new Map(),
+    reads: new Set(),
     carries: new Map(),
     marked: new Set(),
     wake: () => void latch.openUnsafe(),

@@ -18,6 +18,7 @@ import { type Owner, quietBlock } from "./Owner.ts"
 import * as Tables from "./ProjectionTables.ts"
 import { projectionsAt } from "./Projected.ts"
 import { isBuilt, noteFailed, type Projections, projectionVersion } from "./Projections.ts"
+import { nextUnreadAt } from "./ReadOutcomes.ts"
 import { toTicket } from "./Rotation.ts"
 import { isBelieved, sameShown, type Shown, shownOf } from "./Shown.ts"
 
@@ -150,6 +151,7 @@ const runBatch = (owner: Owner, life: Life): void => {
     return written
   })
   remember(life, batch, owner.limits.projectionBehind)
+  if (life.searchesOutcomes) life.projecting.unreadAt = nextUnreadAt(sql)
 }
 
 /** One batch, if the projections want one and this life is still the present one. Never fails. // V2 */

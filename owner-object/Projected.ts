@@ -20,16 +20,23 @@ type Described = Pick<Block, "life" | "maintenance" | "shown" | "now" | "limits"
 export const projectionsAt = ({ maintenance, projecting, version }: Life): number | undefined =>
   version < projectionsSince ? undefined : projectAt(maintenance.projections, projecting)
 
-/** Whether a batch would do something now. */
-export const projectionsDue = (life: Life, now: number): boolean =>
-  (projectionsAt(life) ?? Infinity) <= now
+/** When the projections want anything: a batch, or outcomes of a thread. */
+export const wantedAt = (life: Life): number | undefined => {
+  const at = Math.min(projectionsAt(life) ?? Infinity, life.projecting.unreadAt ?? Infinity)
+  return at === Infinity ? undefined : at
+}
 
 /** When the projections want a batch, as this block leaves them. */
 export const deadlineOf = ({ life, limits, maintenance, now, shown }: Described) => {
   if (life.version < projectionsSince) return undefined
   const at = projectAt(maintenance.projections, life.projecting)
-  if (at !== undefined || shown.size === 0) return at
-  return Math.max(now + limits.projectionMillis, life.projecting.retryAt)
+  const unreadAt = life.projecting.unreadAt ?? Infinity
+  const shownAt =
+    at === undefined && shown.size > 0
+      ? Math.max(now + limits.projectionMillis, life.projecting.retryAt)
+      : (at ?? Infinity)
+  const first = Math.min(shownAt, unreadAt)
+  return first === Infinity ? undefined : first
 }
 
 /** Notes a lane that is to be shown otherwise. */

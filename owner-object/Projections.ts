@@ -46,16 +46,20 @@ export interface Projecting {
   broken: boolean
   failures: number
   retryAt: number
+  /** When outcomes are to be read next; undefined when all that are known of were. */
+  unreadAt: number | undefined
 }
 
-export const beginProjecting = (stored: Projections): Projecting => ({
+/** What a life begins with: what it must look at waits until `lookAt`, or for the end of a pass. */
+export const beginProjecting = (stored: Projections, lookAt: number): Projecting => ({
   changed: new Map(),
   showAt: 0,
   known: new Map(),
   lost: stored.behind, // N1
   broken: false,
   failures: 0,
-  retryAt: 0,
+  retryAt: lookAt,
+  unreadAt: undefined,
 })
 
 /** Whether the tables hold every lane, but for those that changed just now. */

@@ -31,6 +31,7 @@ import { callbackTarget } from "./Callback.ts"
 import { checkQuery, readPage } from "./History.ts"
 import { listOpen, type OpenQuery } from "./ListOpen.ts"
 import { observe } from "./Observe.ts"
+import { readOutcomes } from "./Outcomes.ts"
 import { pause, resume } from "./Pause.ts"
 import { recover } from "./Recovery.ts"
 import { resolveApproval } from "./ResolveApproval.ts"
@@ -243,6 +244,12 @@ export const handlers = (thread: Thread) =>
           thread,
           call,
           reading(thread, "listOpen", () => listOpen(thread, call as OpenQuery)),
+        ),
+      readOutcomes: (call) =>
+        read(
+          thread,
+          call,
+          reading(thread, "readOutcomes", () => readOutcomes(thread, call)),
         ),
       requestAbort: (call) =>
         entered(thread, call, submissionCall(thread, call, requestAbort(thread, call))),

@@ -253,6 +253,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     admitMany: on("thread", "admitMany", () => unused),
     resubmit: on("thread", "resubmit", () => unused),
     listOpen: on("thread", "listOpen", () => unused),
+    readOutcomes: on("thread", "readOutcomes", () => unused),
     requestAbort: on("thread", "requestAbort", () => unused),
     resolveApproval: on("thread", "resolveApproval", () => unused),
     resolveUnknown: on("thread", "resolveUnknown", () => unused),

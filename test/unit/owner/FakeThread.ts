@@ -22,7 +22,7 @@ import {
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
 import type { RecoveryReport } from "../../../contracts/Recovery.ts"
 import type { Receipt, ThreadSubmission } from "../../../contracts/Submission.ts"
-import { type HeadAnswer, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
+import { type HeadAnswer, type OutcomeText, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
 import { admitAll, fakeReport, type Held, openOf } from "./fakeAnswers.ts"
@@ -91,6 +91,15 @@ export class FakeThread {
   admissions = 0
   /** How it answers who brings something. */
   receiving: "answer" | "hang" | "fail" = "answer"
+  /** How its outcomes are read; none by default. */
+  readsOutcomes: (query: { readonly after: number; readonly limit: number }) => Effect.Effect<
+    {
+      readonly outcomes: ReadonlyArray<OutcomeText>
+      readonly readTo: number
+      readonly more: boolean
+    },
+    Unavailable
+  > = ({ after }) => Effect.succeed({ outcomes: [], readTo: after, more: false })
   onTurn: (thread: FakeThread) => void = () => undefined
   onRecover: (thread: FakeThread) => void = () => undefined
   readonly #queue: Array<Held> = []
@@ -310,6 +319,7 @@ export class FakeThread {
             return "_tag" in receipt ? failure(receipt) : success({ ...receipt, resubmissionOf })
           }),
         ),
+      readOutcomes: (query) => alive(Effect.suspend(() => this.readsOutcomes(query))),
       listOpen: (query) =>
         alive(
           Effect.suspend(() => {

@@ -65,6 +65,7 @@ export interface WorldOptions {
   readonly limits?: Partial<Limits>
   readonly failpoints?: Failpoints
   readonly authorizer?: Authorizer
+  readonly searchesOutcomes?: boolean
   /** What happens to messages between owner and threads. */
   readonly hooks?: InMemoryHooks
   /** The name the platform gives the object; its owner's id by default. */
@@ -173,6 +174,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
         peer: (other) => options.peer?.(other) ?? nobody,
         acceptMessages: options.acceptMessages,
         registry: options.registry,
+        searchesOutcomes: options.searchesOutcomes,
         failpoints: { reach: (point) => failpoints.reach(point) },
         ...(options.authorizer === undefined ? {} : { authorizer: options.authorizer }),
       },

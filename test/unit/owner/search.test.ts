@@ -1,8 +1,9 @@
 /** The search index: titles, what a person may type, pages. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { ThreadId } from "../../../contracts/Identifiers.ts"
+import type { SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
 import { expressionOf } from "../../../owner-object/Search.ts"
+import type { FakeThread } from "./FakeThread.ts"
 import { makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
 const run = Effect.runPromise
@@ -140,5 +141,99 @@ describe("a search", () => {
     await run(world.submit("b"))
     await world.quiet()
     expect(await ids(world, "cats")).toEqual(["a"])
+  })
+})
+
+describe("outcomes", () => {
+  const outcome = (n: number, text: string) => ({
+    submissionId: `01890000-0000-7000-8000-${String(n).padStart(12, "0")}` as SubmissionId,
+    sequence: n,
+    outcome: "completed" as const,
+    settledAt: 1_800_000_000_000 + n,
+    text,
+  })
+
+  /** A thread with records, whose outcomes are read two at a time. */
+  const withOutcomes = async (
+    world: World,
+    name: string,
+    texts: ReadonlyArray<string>,
+    around: (read: FakeThread["readsOutcomes"]) => FakeThread["readsOutcomes"] = (read) => read,
+  ) => {
+    const thread = world.thread(name)
+    const all = texts.map((text, index) => outcome(index + 1, text))
+    const asked: Array<number> = []
+    thread.readsOutcomes = around(({ after }) =>
+      Effect.sync(() => {
+        asked.push(after)
+        const outcomes = all.filter(({ sequence }) => sequence > after).slice(0, 2)
+        const readTo = outcomes.at(-1)?.sequence ?? after
+        return { outcomes, readTo, more: readTo < all.length }
+      }),
+    )
+    await run(world.submit(name))
+    await world.quiet()
+    const report = thread.report()
+    thread.replaces = { ...report, revision: report.revision + 500, tailSequence: all.length }
+    await run(world.client.wake({ ownerId, threadId: name as ThreadId }))
+    return asked
+  }
+
+  it("are read from their threads once, and found with what ended", async () => {
+    const world = makeOwnerWorld({ searchesOutcomes: true })
+    const asked = await withOutcomes(world, "a", ["red apple", "green pear", "blue plum"])
+    await world.quiet()
+    expect(asked).toEqual([0, 2])
+    expect((await find(world, "pear")).hits).toEqual([
+      {
+        threadId: "a",
+        submissionId: outcome(2, "").submissionId,
+        outcome: "completed",
+        snippet: "green [pear]",
+        at: 1_800_000_000_002,
+      },
+    ])
+    expect(await find(world, "plum")).not.toHaveProperty("behind")
+  })
+
+  it("are not read where the deployment does not search them", async () => {
+    const world = makeOwnerWorld()
+    expect(await withOutcomes(world, "a", ["red apple"])).toEqual([])
+    await world.quiet()
+    expect(await ids(world, "apple")).toEqual([])
+  })
+
+  it("of a thread that does not answer delay nobody, and are read when it does", async () => {
+    const world = makeOwnerWorld({ searchesOutcomes: true, limits: { outcomeMillis: 10 } })
+    let tries = 0
+    await withOutcomes(
+      world,
+      "a",
+      ["red apple"],
+      (read) => (query) => Effect.suspend(() => (++tries < 3 ? Effect.never : read(query))),
+    )
+    await run(world.submit("b"))
+    await world.alarmsUntil("b settled", () => world.thread("b").settled.length === 1)
+    await world.quiet()
+    expect(tries).toBeGreaterThanOrEqual(3)
+    expect(await ids(world, "apple")).toEqual(["a"])
+  })
+
+  it("are kept of each thread up to a number, the newest", async () => {
+    const world = makeOwnerWorld({ searchesOutcomes: true, limits: { outcomesPerThread: 2 } })
+    await withOutcomes(world, "a", ["old fruit", "new fruit", "newest fruit"])
+    await world.quiet()
+    const { hits } = await find(world, "fruit")
+    expect(hits.map(({ snippet }) => snippet)).toEqual(["newest [fruit]", "new [fruit]"])
+  })
+
+  it("are read again by an index that is built anew", async () => {
+    const world = makeOwnerWorld({ searchesOutcomes: true })
+    const asked = await withOutcomes(world, "a", ["red apple"])
+    await world.quiet()
+    await run(world.client.rebuildProjections({ ownerId }))
+    await world.quiet()
+    expect(asked).toEqual([0, 0])
+    expect(await ids(world, "apple")).toEqual(["a"])
   })
 })
