@@ -12,8 +12,11 @@ const Awaits = Agent.make("awaits", { input: Schema.Json, output: Schema.Json })
   Effect.fn(function* (_, run) {
     yield* run.approval("first", { summary: "Ready?" })
     return yield* Effect.match(run.waitFor("paid", Payment, { timeout: "1 hour" }), {
-      onSuccess: ({ amount }) => ({ amount }),
-      onFailure: (error) => ({ ...error, tag: error._tag }),
+      onSuccess: ({ amount }): Agent.Json => ({ amount }),
+      onFailure: (error): Agent.Json =>
+        error._tag === "WaitTimedOut"
+          ? { tag: error._tag, wait: error.wait, timeoutMillis: error.timeoutMillis }
+          : { tag: error._tag, wait: error.wait },
     })
   }),
 )
@@ -163,9 +166,8 @@ describe("a callback", () => {
     const { submissionId } = await accepted(world.admit("hook", 1))
     await dispatched(world)
     const { records } = await go(world.history())
-    const token = String(
-      (records.find(({ name }) => name === "given")?.payload as { data: string }).data,
-    )
+    const given = records.find(({ name }) => name === "given")
+    const { data: token } = (given?.payload ?? { data: "" }) as { readonly data: string }
     return { world, submissionId, token, ...outside(world) }
   }
 

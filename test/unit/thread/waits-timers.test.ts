@@ -181,7 +181,8 @@ describe("a run that waits", () => {
           { retry: { times: 3, delay: "5 millis", factor: 1 } },
         )
         const asked = run.approval("ok", { summary: "?" })
-        return yield* Effect.all([flaky, asked], { concurrency: 2 })
+        yield* Effect.all([flaky, asked], { concurrency: 2 })
+        return null
       }),
     )
     const world = makeWorld({ agents: [live] })
@@ -218,7 +219,8 @@ describe("a run that waits", () => {
       Effect.fn(function* (_, run) {
         const asked = run.approval("ok", { summary: "?" })
         const others = run.waitFor("other", Schema.Json)
-        return yield* Effect.all([asked, others, run.sleep("nap", "1 hour")], { concurrency: 3 })
+        yield* Effect.all([asked, others, run.sleep("nap", "1 hour")], { concurrency: 3 })
+        return null
       }),
     )
     const world = makeWorld({ agents: [live] })
