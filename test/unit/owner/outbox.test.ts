@@ -127,7 +127,13 @@ describe("what a thread has recorded for others", () => {
   })
 
   it("ends with its thread, which is forgotten once it owes nothing", async () => {
-    const world = makeOwnerWorld({ limits: { forgetRetryMillis: 10_000, forgetWaitMillis: 5_000 } })
+    const world = makeOwnerWorld({
+      limits: {
+        forgetRetryMillis: 60_000,
+        forgetRetryMaxMillis: 60_000,
+        forgetWaitMillis: 5_000,
+      },
+    })
     world.thread("b").receiving = "fail"
     await sends(world, "a", messageTo(own("b"), "hello"))
     await world.alarmsUntil("it was tried", () => world.thread("b").admissions > 0)
@@ -140,7 +146,12 @@ describe("what a thread has recorded for others", () => {
         abort: true,
       }),
     )
-    await world.alarmsUntil("it owes", () => world.thread("a").commands.at(-1)?.name === "forget")
+    await world.alarmsUntil("it owes", () =>
+      world.thread("a").commands.some(({ name }) => name === "forget"),
+    )
+    await world.until("the refusal is stored", () => {
+      return String(world.lane("a")?.["marks"]).includes('"refusals":1')
+    })
     world.thread("b").receiving = "answer"
     await world.quiet()
     expect(await forgotten).toMatchObject({ _tag: "Forgotten" })
@@ -230,7 +241,7 @@ describe("a claim", () => {
     "that comes to nothing (%s) backs its outbox off, and nothing else of its lane",
     async (way) => {
       const world = makeOwnerWorld({
-        limits: { outboxRetryMillis: 400, outboxRetryMaxMillis: 400 },
+        limits: { outboxRetryMillis: 60_000, outboxRetryMaxMillis: 60_000 },
       })
       world.thread("a").outbox.way = way
       await sends(world, "a", messageTo(own("b"), "hello"))
@@ -347,6 +358,28 @@ describe("a pass", () => {
     world.thread("b").receiving = "answer"
     await world.quiet()
     expect(inputsOf(world, "b")).toEqual(["hello"])
+  })
+
+  it("that yields in the middle of a delivery leaves no lane enrolled for ever", async () => {
+    const world = makeOwnerWorld({ limits: { passYieldMillis: 30, letGoMillis: 5 } })
+    let open: () => void = () => undefined
+    const opened = new Promise<void>((resolve) => (open = resolve))
+    let held = false
+    await sends(world, "a", messageTo(own("b"), "hello"))
+    world.setFailpoints({
+      reach: (point) =>
+        Effect.suspend(() => {
+          if (held || point !== "enroll:after") return Effect.void
+          held = true
+          return Effect.promise(() => opened)
+        }),
+    })
+    await world.alarmsUntil("a pass yielded over it", () => held && !world.isDelivering())
+    await world.until("the pass has ended", () => !world.isDelivering())
+    open()
+    await world.quiet()
+    expect(inputsOf(world, "b")).toEqual(["hello"])
+    expect(world.lane("b")).toMatchObject({ enrolled: null })
   })
 
   it("that finds nothing due reads and writes nothing for outboxes", async () => {
