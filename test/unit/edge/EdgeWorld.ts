@@ -30,8 +30,6 @@ const echo = Agent.make("refund", { input: Schema.Json, output: Schema.Json }).h
   Effect.succeed(input),
 )
 
-const agents = new Map([[echo.agent.name, echo]])
-
 interface Living {
   readonly storage: NodeStorage
   readonly target: WireTarget
@@ -42,6 +40,8 @@ interface Living {
 export interface EdgeWorldOptions {
   readonly authorizer?: Authorizer
   readonly limits?: Partial<Limits>
+  /** Besides the one that gives back what it is given. */
+  readonly agents?: ReadonlyArray<Agent.AgentLive<never>>
 }
 
 /** What a call came to: an exit, or a refusal with a status and one line. */
@@ -52,6 +52,7 @@ export interface Answered {
 
 export const makeEdgeWorld = (options: EdgeWorldOptions = {}) => {
   const limits = makeLimits({ heartbeatMillis: 60_000, ...options.limits })
+  const agents = new Map([echo, ...(options.agents ?? [])].map((one) => [one.agent.name, one]))
   const living = new Map<string, Living>()
   const shared = {
     limits,
