@@ -32,6 +32,7 @@ import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
 import { LaneReport } from "./LaneReport.ts"
 import { openUnion } from "./Open.ts"
 import { OutboxEntry, OutboxResult, ParentLink, Sender } from "./Outbox.ts"
+import { OutcomesFields, OutcomesReply } from "./Outcomes.ts"
 import { PauseFields, PauseRefusal, PauseReply } from "./Pause.ts"
 import { RecoveryReport } from "./Recovery.ts"
 import {
@@ -306,32 +307,10 @@ const listOpen = Rpc.make("listOpen", {
   error: Schema.Union([...CommonErrors, ThreadUnreadable]),
 }).pipe(admits("Owner"))
 
-/** How a submission ended, as text to be searched: bounded, and no more than what its settlement tells. */
-const OutcomeText = Schema.Struct({
-  submissionId: SubmissionId,
-  /** Of the submission. */
-  sequence: Count,
-  outcome: Outcome,
-  settledAt: Millis,
-  text: Schema.String,
-})
-export type OutcomeText = typeof OutcomeText.Type
-
-/** The settlements behind a record, in their order, and up to which record the thread was read. Writes nothing. */
+/** The settlements behind a record, as texts to be searched. Writes nothing. */
 const readOutcomes = Rpc.make("readOutcomes", {
-  payload: {
-    ...Address,
-    /** A sequence of the journal. */
-    after: Count,
-    limit: Count,
-    /** Characters of each text. */
-    characters: Count,
-  },
-  success: Schema.Struct({
-    outcomes: Schema.Array(OutcomeText),
-    readTo: Count,
-    more: Schema.Boolean,
-  }),
+  payload: { ...Address, ...OutcomesFields },
+  success: OutcomesReply,
   error: Schema.Union([...CommonErrors, ThreadUnreadable]),
 }).pipe(admits("Owner"))
 
@@ -354,6 +333,8 @@ const processHead = Rpc.make("processHead", {
     attentionMillis: Count,
     /** The last call ended without an answer: flush the strike before running anything. */
     suspect: Schema.Boolean,
+    /** Agents with a limit that this turn was not counted for: it starts none of theirs. */
+    notAgents: Schema.optionalKey(Schema.Array(AgentId)),
   },
   success: threadReply(Schema.Array(HeadAnswer), ThreadUnreadable),
   error: Common,

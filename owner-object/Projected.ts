@@ -6,15 +6,27 @@
  * - V4 A thread that is no more is in no projection from the block on that deletes its lane.
  * - V5 What an unbelieved lane would show is not shown: its visit tells.
  */
-import type { Block } from "./Block.ts"
+import type { ThreadId } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
+import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { Lane } from "./Lane.ts"
 import type { Life } from "./Life.ts"
+import type { MaintenanceRow } from "./Maintenance.ts"
 import { isBuilt, noteChanged, projectAt, projectionVersion } from "./Projections.ts"
 import { removeShown } from "./ProjectionTables.ts"
-import { isBelieved, sameShown, shownOf } from "./Shown.ts"
+import { isBelieved, sameShown, type Shown, shownOf } from "./Shown.ts"
 import { projectionsSince } from "./Tables.ts"
 
-type Described = Pick<Block, "life" | "maintenance" | "shown" | "now" | "limits">
+/** What of a block the projections need. */
+interface Described {
+  readonly host: ObjectHost
+  readonly life: Life
+  readonly limits: Limits
+  readonly now: number
+  maintenance: MaintenanceRow
+  readonly shown: Map<ThreadId, Shown | undefined>
+  readonly afterwards: Array<() => void>
+}
 
 /** When the projections want a batch; undefined when they are up to date. */
 export const projectionsAt = ({ maintenance, projecting, version }: Life): number | undefined =>
@@ -40,7 +52,7 @@ export const deadlineOf = ({ life, limits, maintenance, now, shown }: Described)
 }
 
 /** Notes a lane that is to be shown otherwise. */
-const change = (block: Block, lane: Lane, shown: ReturnType<typeof shownOf>): void => {
+const change = (block: Described, lane: Lane, shown: Shown): void => {
   block.shown.set(lane.threadId, shown)
   const { projections } = block.maintenance
   if (projections.behind) return
@@ -48,17 +60,17 @@ const change = (block: Block, lane: Lane, shown: ReturnType<typeof shownOf>): vo
 }
 
 /** Notes what a lane shows that was written. */
-export const note = (block: Block, before: Lane | undefined, written: Lane): void => {
+export const note = (block: Described, before: Lane | undefined, written: Lane): void => {
   if (!isBelieved(written)) return // V5
   const { searchesOutcomes } = block.life
   const shown = shownOf(written, searchesOutcomes)
   const was =
     before !== undefined && isBelieved(before) ? shownOf(before, searchesOutcomes) : undefined
-  if (!sameShown(was, shown)) change(block, written, shown)
+  if (shown !== undefined && !sameShown(was, shown)) change(block, written, shown)
 }
 
 /** Takes a thread whose lane goes out of the projections. // V4 */
-export const leave = (block: Block, lane: Lane): void => {
+export const leave = (block: Described, lane: Lane): void => {
   const { life } = block
   block.shown.delete(lane.threadId)
   life.projecting.known.delete(lane.threadId)
@@ -72,12 +84,12 @@ export const leave = (block: Block, lane: Lane): void => {
 }
 
 /** Keeps what a committed block has changed. */
-export const keep = ({ life, limits, now, shown }: Block): void => {
+export const keep = ({ life, limits, now, shown }: Described): void => {
   if (shown.size > 0) noteChanged(life.projecting, shown, { limits, now })
 }
 
 /** The end of a pass says that nothing is behind, in a row that it writes anyway. // V3 */
-export const settle = (block: Block): void => {
+export const settle = (block: Described): void => {
   const { life, maintenance } = block
   const { projections } = maintenance
   if (!projections.behind || life.projecting.changed.size > 0 || block.shown.size > 0) return

@@ -14,7 +14,7 @@
 import { Effect } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
-import type { OutcomeText } from "../contracts/ThreadRpc.ts"
+import type { OutcomeText } from "../contracts/Outcomes.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { within } from "./Call.ts"
 import type { Life, RunningPass } from "./Life.ts"

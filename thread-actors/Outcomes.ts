@@ -6,7 +6,7 @@
  *   of an abort; its beginning, if it is long.
  */
 import type { SubmissionId } from "../contracts/Identifiers.ts"
-import type { OutcomeText } from "../contracts/ThreadRpc.ts"
+import type { OutcomeText } from "../contracts/Outcomes.ts"
 import type { Outcome } from "../contracts/Submission.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import type { Thread } from "./Thread.ts"

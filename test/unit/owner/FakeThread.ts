@@ -20,9 +20,10 @@ import {
   type ThreadId,
 } from "../../../contracts/Identifiers.ts"
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
+import type { OutcomeText } from "../../../contracts/Outcomes.ts"
 import type { RecoveryReport } from "../../../contracts/Recovery.ts"
 import type { Receipt, ThreadSubmission } from "../../../contracts/Submission.ts"
-import { type HeadAnswer, type OutcomeText, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
+import { type HeadAnswer, ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireServer } from "../../../contracts/transport/WireServer.ts"
 import { admitAll, fakeReport, type Held, openOf } from "./fakeAnswers.ts"
