@@ -137,6 +137,27 @@ const transactions: ReadonlyArray<StorageFact> = [
     },
   },
   {
+    title: "searches full text, and rolls the index back with its block",
+    check: (storage) => {
+      storage.sql.run("CREATE VIRTUAL TABLE words USING fts5(body)")
+      const write = (id: number, body: string) =>
+        storage.sql.run("INSERT INTO words (rowid, body) VALUES (?, ?)", id, body)
+      storage.transaction(() => write(7, "a red apple"))
+      const failing = () =>
+        storage.transaction(() => {
+          write(8, "a green apple")
+          throw new Error("the block fails")
+        })
+      expect(failing).toThrow("the block fails")
+      expect(
+        storage.sql.all(
+          "SELECT rowid AS id, snippet(words, 0, '[', ']', '…', 8) AS found FROM words WHERE words MATCH ?",
+          '"appl"*',
+        ),
+      ).toEqual([{ id: 7, found: "a red [apple]" }])
+    },
+  },
+  {
     title: "works on after a block that failed on a broken statement",
     check: (storage) => {
       makeTable(storage)
