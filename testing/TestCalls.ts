@@ -3,16 +3,19 @@ import { Effect, Schema } from "effect"
 import { HeddleClient } from "../client/HeddleClient.ts"
 import type { AbortReply } from "../contracts/Abort.ts"
 import { NotAwaiting } from "../contracts/Errors.ts"
-import type { RecoveryExplanation } from "../contracts/Explain.ts"
-import { IdempotencyKey, OwnerId, type ThreadId } from "../contracts/Identifiers.ts"
+import { callbackAddress, type CallbackToken } from "../contracts/Callback.ts"
+import type { ExplainedWait, RecoveryExplanation } from "../contracts/Explain.ts"
+import { IdempotencyKey, OwnerId, StepName, type ThreadId } from "../contracts/Identifiers.ts"
 import type { JournalRecord } from "../contracts/JournalRecord.ts"
 import type { Obligation } from "../contracts/Obligation.ts"
 import type { PauseReply } from "../contracts/Pause.ts"
+import type { ResolveApprovalReply } from "../contracts/ResolveApproval.ts"
+import type { SignalReply } from "../contracts/Signal.ts"
 import type { Resolution, ResolveUnknownReply } from "../contracts/ResolveUnknown.ts"
 import type { RetryReply } from "../contracts/Retry.ts"
 import type { Settlement } from "../contracts/Settlement.ts"
 import type { Receipt } from "../contracts/Submission.ts"
-import type { Agent } from "../thread-actors/Agent.ts"
+import type { Agent, Json } from "../thread-actors/Agent.ts"
 import { notSettled } from "./NotSettled.ts"
 import { horizonMillis, Restless } from "./TestClock.ts"
 import { addressOf, type Place, type TestKit } from "./TestKit.ts"
@@ -50,14 +53,26 @@ export interface TestCalls {
   readonly resolve: (
     receipt: Receipt,
     resolution: Resolution,
-    about?: Commanding & { readonly name?: string },
+    about?: About,
   ) => Promise<ResolveUnknownReply>
+  /** Decides the approval that the run asks for; `name` it where there are several. */
+  readonly approve: (receipt: Receipt, about?: About) => Promise<ResolveApprovalReply>
+  readonly deny: (receipt: Receipt, about?: About) => Promise<ResolveApprovalReply>
+  /** Sends a value to the wait of this name, which may yet be to come. */
+  readonly signal: (receipt: Receipt, name: string, payload: Json) => Promise<SignalReply>
+  /** Does what somebody does who was given a token: sends a value with it alone. */
+  readonly callback: (token: CallbackToken, payload: Json) => Promise<SignalReply>
   readonly pause: (place: Place, words?: Commanding) => Promise<PauseReply>
   readonly resume: (place: Place, words?: Commanding) => Promise<PauseReply>
   readonly retry: (receipt: Receipt, words?: Commanding) => Promise<RetryReply>
   readonly abort: (receipt: Receipt, words?: Commanding) => Promise<AbortReply>
   /** Runs what the calls above do not have, with the client that deployments have. */
   readonly run: <A, E>(effect: Effect.Effect<A, E, HeddleClient>) => Promise<A>
+}
+
+/** Whoever decides, and about which question. */
+export interface About extends Commanding {
+  readonly name?: string
 }
 
 const wordsOf = ({ author = "test", reason = "the test says so" }: Commanding = {}) => ({
@@ -140,11 +155,7 @@ const obligations = (owner: string) =>
     return from()
   })
 
-const resolve = (
-  receipt: Receipt,
-  resolution: Resolution,
-  about: Commanding & { readonly name?: string } = {},
-) =>
+const resolve = (receipt: Receipt, resolution: Resolution, about: About = {}) =>
   withClient(({ rpc }) =>
     Effect.gen(function* () {
       const { ownerId, submissionId, threadId } = receipt
@@ -159,6 +170,32 @@ const resolve = (
         throw new TypeError(`Name one of these: ${unknown.map(({ name }) => name).join(", ")}`)
       const { recordId } = call
       return yield* rpc.resolveUnknown({ ...commandOf(receipt, about), recordId, resolution })
+    }),
+  )
+
+/** The only approval that a run asks for, or the one of this name. */
+const approvalOf = (receipt: Receipt, waits: ReadonlyArray<ExplainedWait>, about: About) => {
+  const asked = waits.filter(
+    ({ blocker, name }) => blocker === "approval" && name === (about.name ?? name),
+  )
+  const [approval] = asked
+  if (asked.length > 1)
+    throw new TypeError(`Name one of these: ${asked.map(({ name }) => name).join(", ")}`)
+  return approval?.name === undefined
+    ? Effect.fail(
+        new NotAwaiting({ submissionId: receipt.submissionId, name: about.name ?? "any approval" }),
+      )
+    : Effect.succeed(StepName.make(approval.name))
+}
+
+const decide = (receipt: Receipt, approved: boolean, about: About = {}) =>
+  withClient(({ rpc }) =>
+    Effect.gen(function* () {
+      const { ownerId, submissionId, threadId } = receipt
+      const explained = yield* rpc.explain({ ownerId, threadId, submissionId })
+      const waits = explained.flatMap((one) => one.waits)
+      const name = yield* approvalOf(receipt, waits, about)
+      return yield* rpc.resolveApproval({ ...commandOf(receipt, about), name, approved })
     }),
   )
 
@@ -187,6 +224,16 @@ export const testCalls = (kit: TestKit): TestCalls => {
     explain: (place) => run(explain(kit, place)),
     obligations: (ownerId = kit.ownerId) => run(obligations(ownerId)),
     resolve: (receipt, resolution, about) => run(resolve(receipt, resolution, about)),
+    approve: (receipt, about) => run(decide(receipt, true, about)),
+    deny: (receipt, about) => run(decide(receipt, false, about)),
+    signal: ({ ownerId, submissionId, threadId }, name, payload) => {
+      const about = { ownerId, threadId, submissionId, name: StepName.make(name) }
+      return run(withClient(({ rpc }) => rpc.signal({ ...about, payload })))
+    },
+    callback: (token, payload) => {
+      const { ownerId, threadId } = callbackAddress(token)
+      return run(withClient(({ rpc }) => rpc.callback({ ownerId, threadId, token, payload })))
+    },
     pause: (place, words) => run(withClient(({ rpc }) => rpc.pauseThread(commanded(place, words)))),
     resume: (place, words) =>
       run(withClient(({ rpc }) => rpc.resumeThread(commanded(place, words)))),

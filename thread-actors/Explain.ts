@@ -26,6 +26,7 @@ import {
   triedMessage,
   unknownMessage,
 } from "./ExplainWords.ts"
+import { explainWaits } from "./ExplainWaits.ts"
 import { readHead } from "./Head.ts"
 import { type Header, readHeader } from "./Header.ts"
 import { findPart } from "./Journal.ts"
@@ -165,7 +166,7 @@ const toldCalls = (
   })
 
 const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
-  const { head, now, sql, thread } = scene
+  const { head, header, now, sql, thread } = scene
   checkRecords(sql, row) // X2
   const evidence = evidenceOf(thread, row, now)
   const decided = decide(evidence) // X1
@@ -191,7 +192,12 @@ const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
     wouldDo: deedOf(decided.decision),
     waits:
       live === undefined
-        ? [...callWaits(scene, row, calls), ...timeWaits(row, now), ...agentWaits(thread, row)]
+        ? [
+            ...callWaits(scene, row, calls),
+            ...timeWaits(row, now),
+            ...explainWaits({ sql, row, threadId: header.threadId }),
+            ...agentWaits(thread, row),
+          ]
         : [],
     heldBy: heldBy(scene),
   }

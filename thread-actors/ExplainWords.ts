@@ -18,7 +18,7 @@ export const bounded = (text: string, max: number = textMax): string =>
   text.length <= max ? text : `${text.slice(0, max - 1)}…`.toWellFormed()
 
 /** What somebody wrote. */
-const quote = (text: string): string => JSON.stringify(bounded(text, quoteMax))
+export const quoted = (text: string): string => JSON.stringify(bounded(text, quoteMax))
 
 /** A time in words. */
 export const timeOf = (millis: number): string => new Date(millis).toISOString()
@@ -93,7 +93,7 @@ const attempts = (told: Told): ReadonlyArray<string> => {
 }
 
 const callLine = (call: ToldCall, now: number): string => {
-  const what = `Its call ${quote(call.name)} of tool ${quote(call.tool)} was begun at ${timeOf(call.preparedAt)} and has no recorded outcome`
+  const what = `Its call ${quoted(call.name)} of tool ${quoted(call.tool)} was begun at ${timeOf(call.preparedAt)} and has no recorded outcome`
   if (call.unknownAt !== null) return `${what}; that is unknown since ${timeOf(call.unknownAt)}.`
   const failed = call.tries === 0 ? "" : `; its reconciler has failed ${times(call.tries)}`
   const asked = call.isAsked ? `${failed}; its reconciler looks now` : failed
@@ -116,7 +116,7 @@ const timeLines = ({ now, retries, row }: Told): ReadonlyArray<string> => [
     : []),
   ...(row.dueAt !== null && row.dueAt > now ? [`It rests until ${timeOf(row.dueAt)}.`] : []),
   ...[...retries].map(([name, retry]) => {
-    const what = name === "" ? "The run" : `Its step ${quote(name)}`
+    const what = name === "" ? "The run" : `Its step ${quoted(name)}`
     return `${what} has failed ${times(retry.tries)} and is tried again from ${timeOf(retry.dueAt)} on.`
   }),
 ]
@@ -124,7 +124,7 @@ const timeLines = ({ now, retries, row }: Told): ReadonlyArray<string> => [
 const abortLine = ({ abort, live }: Told): ReadonlyArray<string> => {
   if (abort === undefined) return []
   const told = live?.aborting === true ? " Its attempt was told to end." : ""
-  return [`${quote(abort.author)} asked to abort it: ${quote(abort.reason)}.${told}`]
+  return [`${quoted(abort.author)} asked to abort it: ${quoted(abort.reason)}.${told}`]
 }
 
 /** What a decision is taken by, in words; the most telling first. */
@@ -144,7 +144,7 @@ export const pauseMessage = (pause: StoredPause | undefined): string => {
   return bounded(
     pause === undefined
       ? `The thread is paused; by whom cannot be read. ${end}`
-      : `${quote(pause.author)} paused the thread: ${quote(pause.reason)}. ${end}`,
+      : `${quoted(pause.author)} paused the thread: ${quoted(pause.reason)}. ${end}`,
   )
 }
 
@@ -154,7 +154,7 @@ export const unknownMessage = (
   recordId: string,
   request: string | undefined,
 ): string => {
-  const what = `The call ${quote(call.name)} of tool ${quote(call.tool)} may have happened: nobody knows.`
+  const what = `The call ${quoted(call.name)} of tool ${quoted(call.tool)} may have happened: nobody knows.`
   const how =
     `Look, then say with \`resolveUnknown\` and recordId ${recordId}: CompletedWithResult, ` +
     "NeverHappened, SafeToRetry or AbortSubmission."
@@ -166,14 +166,14 @@ export const unknownMessage = (
 /** A call that is not over. */
 export const callMessage = (call: ToldCall): string =>
   bounded(
-    `The call ${quote(call.name)} of tool ${quote(call.tool)} may still be under way until ${timeOf(call.deadlineAt)}. ` +
+    `The call ${quoted(call.name)} of tool ${quoted(call.tool)} may still be under way until ${timeOf(call.deadlineAt)}. ` +
       "Then its outcome is looked for; nothing shortens that.",
   )
 
 /** A call that is over, and about which its reconciler is asked again. */
 export const triedMessage = (call: ToldCall, triesMax: number): string =>
   bounded(
-    `The call ${quote(call.name)} of tool ${quote(call.tool)} is over. Its reconciler has failed ${times(call.tries)} and ` +
+    `The call ${quoted(call.name)} of tool ${quoted(call.tool)} is over. Its reconciler has failed ${times(call.tries)} and ` +
       `is asked again at ${timeOf(call.deadlineAt)}; after ${triesMax} failures the call waits for a word. Deploy a ` +
       "reconciler that answers, or abort the submission.",
   )
@@ -181,7 +181,7 @@ export const triedMessage = (call: ToldCall, triesMax: number): string =>
 /** A call that is over, and about which its reconciler could not be asked. */
 export const notAskedMessage = (call: ToldCall): string =>
   bounded(
-    `The call ${quote(call.name)} of tool ${quote(call.tool)} is over. Its reconciler could not be asked, as the services ` +
+    `The call ${quoted(call.name)} of tool ${quoted(call.tool)} is over. Its reconciler could not be asked, as the services ` +
       `of the agents do not start; that is tried again at ${timeOf(call.deadlineAt)}. Deploy services that start, or ` +
       "abort the submission.",
   )
@@ -189,14 +189,14 @@ export const notAskedMessage = (call: ToldCall): string =>
 /** A tool that this deployment lacks. */
 export const toolMessage = (call: ToldCall): string =>
   bounded(
-    `The outcome of the call ${quote(call.name)} is looked for with the tool ${quote(call.tool)}, which the agent of ` +
+    `The outcome of the call ${quoted(call.name)} is looked for with the tool ${quoted(call.tool)}, which the agent of ` +
       "this deployment does not have. Deploy it, or abort the submission.",
   )
 
 /** An agent that this deployment lacks. */
 export const agentMessage = (agent: string): string =>
   bounded(
-    `The agent ${quote(agent)} is not in this deployment. Deploy it, or abort the submission with \`abort\`.`,
+    `The agent ${quoted(agent)} is not in this deployment. Deploy it, or abort the submission with \`abort\`.`,
   )
 
 export const restMessage =

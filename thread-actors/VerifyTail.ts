@@ -16,6 +16,7 @@ import { isSoundCall, rawCalls, type StoredCall } from "./OpenCalls.ts"
 import { pauseOf } from "./Pause.ts"
 import { isCount } from "./StoredColumns.ts"
 import { Unreadable } from "./Unreadable.ts"
+import { waitPlaces } from "./VerifyWaits.ts"
 import { inputHolds } from "./VerifyPage.ts"
 
 interface Lists {
@@ -158,5 +159,5 @@ export const tailPlaces = (sql: Sql, header: Header, limit: number): ReadonlyArr
     else if (row.attempts === 0 && !inputHolds(sql, row))
       found.push(`submission ${row.sequence}: its input is another than its digest's`)
   }
-  return [...found, ...callPlaces(sql, open, limit)]
+  return [...found, ...callPlaces(sql, open, limit), ...waitPlaces(sql, open, limit)]
 }

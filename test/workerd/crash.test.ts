@@ -6,7 +6,7 @@ import { evictDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Unavailable } from "../../contracts/Errors.ts"
-import { IdempotencyKey, RecordId, ThreadId } from "../../contracts/Identifiers.ts"
+import { IdempotencyKey, RecordId, StepName, ThreadId } from "../../contracts/Identifiers.ts"
 import type { JournalRecord } from "../../contracts/JournalRecord.ts"
 import type { LaneReport } from "../../contracts/LaneReport.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
@@ -184,6 +184,22 @@ const doubtedCall: Story = {
   }),
 }
 
+/** Somebody is asked, and says yes. */
+const askedRun: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    const receipt = yield* loom.accepted({ key, agent: "ask", input: null })
+    yield* loom.until("it waits for a decision", async () => {
+      const { rows } = await loom.rows()
+      const report = JSON.parse(String(rows["lanes"]?.[0]?.["report"] ?? null)) as LaneReport | null
+      return report?.waits[0]?.blocker === "approval"
+    })
+    const { ownerId, submissionId, threadId } = receipt
+    const about = { ownerId, threadId, submissionId, name: StepName.make("ok"), approved: true }
+    yield* patiently(loom.client.rpc.resolveApproval({ ...words, ...about }))
+    return receipt
+  }),
+}
+
 /** The run goes on for ever, until its caller aborts it: as often as it is told to try again. */
 const abortedRun: Story = {
   threadDies: true,
@@ -205,10 +221,11 @@ const ownJournal: ReadonlyArray<Story> = [
   pausedThread,
   paidCall,
   doubtedCall,
+  askedRun,
 ]
 
 /** The stories that take none of the steps which are counted. */
-const without = [goneAgent, abortedRun, paidCall, doubtedCall]
+const without = [goneAgent, abortedRun, paidCall, doubtedCall, askedRun]
 
 /** What the retry of the submit says. */
 const submitted = (story: Story) => {
@@ -216,6 +233,7 @@ const submitted = (story: Story) => {
   if (story === abortedRun) return { key, agent: "hang", input: null }
   if (story === paidCall) return { key, agent: "pay", input: null }
   if (story === doubtedCall) return { key, agent: "doubt", input: null }
+  if (story === askedRun) return { key, agent: "ask", input: null }
   return { key, input: story === longRun ? { value: 1, gate: "way" } : { value: 1 } }
 }
 
@@ -226,6 +244,8 @@ const stories: Record<string, Story> = {
   "thread settleTool": paidCall,
   "thread suspend": doubtedCall,
   "thread resolve": doubtedCall,
+  "thread wait": askedRun,
+  "thread decide": askedRun,
   "thread abort": abortedRun,
   "thread retry": pausedThread,
   "thread pause": pausedThread,

@@ -92,6 +92,11 @@ const hang = Agent.make("hang", { input: Schema.Json, output: Schema.Null }).han
   counted(run.info, "hang", Effect.never),
 )
 
+/** Asks somebody, and waits for the decision. */
+const ask = Agent.make("ask", { input: Schema.Json, output: Schema.Boolean }).handler((_, run) =>
+  Effect.map(run.approval("ok", { summary: "Go on?" }), ({ approved }) => approved),
+)
+
 class Declined extends Schema.TaggedError<Declined>()("Declined", { why: Schema.String }) {}
 
 const fails = Agent.make("fails", {
@@ -210,6 +215,7 @@ export const agents = [
   noop,
   weave,
   hang,
+  ask,
   fails,
   throws,
   dies,

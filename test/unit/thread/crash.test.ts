@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { threadFailpoints } from "../../../thread-actors/ThreadFailpoints.ts"
 import { crashInCall, crashInResolve } from "./crash-calls.ts"
+import { crashInWait } from "./crash-waits.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
 import { operate, taken } from "./operators.ts"
 
@@ -277,6 +278,8 @@ describe("a crash", () => {
     settleTool: crashInCall,
     suspend: crashInCall,
     resolve: crashInResolve,
+    wait: crashInWait,
+    decide: crashInWait,
   }
 
   it("leaves an old incarnation that can write nothing once the run has been taken over", async () => {

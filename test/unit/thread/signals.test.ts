@@ -166,8 +166,8 @@ describe("a callback", () => {
     const { submissionId } = await accepted(world.admit("hook", 1))
     await dispatched(world)
     const { records } = await go(world.history())
-    const given = records.find(({ name }) => name === "given")
-    const { data: token } = (given?.payload ?? { data: "" }) as { readonly data: string }
+    const told = records.find(({ name }) => name === "given")
+    const { data: token } = (told?.payload ?? { data: "" }) as { readonly data: string }
     return { world, submissionId, token, ...outside(world) }
   }
 
