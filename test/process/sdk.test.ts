@@ -104,6 +104,41 @@ describe("the SDK from Node, over HTTP", () => {
     })
   })
 
+  it("answers a run that waits: a decision, a signal, and a webhook without credentials", async () => {
+    const { heddle, ownerId } = await openWorld()
+    const place = { ownerId, threadId: "order-7" }
+    const { submissionId } = await heddle.submit({ ...place, agent: "desk", input: null })
+    let token = ""
+    for await (const frame of heddle.observe(place)) {
+      if (frame._tag !== "Record") continue
+      const { kind, payload } = frame.record
+      if (kind === "Progress") ({ token } = (payload as { data: { token: string } }).data)
+      if (kind === "ApprovalRequested") break
+    }
+    const run = { ...place, submissionId }
+    const said = { ...run, name: "refund", author: "Ann", reason: "it came back" }
+    expect(await heddle.resolveApproval({ ...said, approved: true })).toMatchObject({
+      approved: true,
+    })
+    expect(await refusalOf(heddle.resolveApproval({ ...said, approved: false }))).toMatchObject({
+      tag: "ResolutionConflict",
+    })
+    const signal = { ...run, name: "carrier", payload: { parcel: 7 } }
+    expect(await heddle.signal(signal)).toMatchObject({ duplicate: false })
+    const hook = await fetch(`${running.url}/callback/${token}`, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: "status=paid",
+    })
+    expect([hook.status, await hook.json()]).toEqual([200, { received: true, duplicate: false }])
+    expect(await heddle.awaitSettled(run)).toMatchObject({
+      output: { approved: true, carrier: { parcel: 7 }, payment: { status: "paid" } },
+    })
+    expect(await heddle.signal(signal)).toMatchObject({ duplicate: true, state: "settled" })
+    const nobody = await fetch(`${running.url}/callback/${token.slice(0, -1)}x`, { method: "POST" })
+    expect(nobody.status).toBe(404)
+  })
+
   it("waits and observes on while the whole process is killed and started again", async () => {
     const { heddle, ownerId } = await openWorld()
     const place = { ownerId, threadId: "order-7" }

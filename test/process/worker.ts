@@ -19,8 +19,19 @@ const noop = Agent.make("noop", { input: Schema.Json, output: Schema.Null }).han
   Effect.succeed(null),
 )
 
+/** Asks people, and waits for somebody with credentials and for somebody with a token alone. */
+const desk = Agent.make("desk", { input: Schema.Json, output: Schema.Json }).handler(
+  Effect.fnUntraced(function* (_input, run) {
+    yield* run.progress("asked", { token: yield* run.callback("payment") })
+    const { approved } = yield* run.approval("refund", { summary: "Refund it?" })
+    const carrier = yield* run.waitFor("carrier", Schema.Json)
+    const payment = yield* run.waitFor("payment", Schema.Json)
+    return { approved, carrier, payment }
+  }),
+)
+
 const heddle = Heddle.make({
-  agents: [tally, noop],
+  agents: [tally, noop, desk],
   limits: {
     lostBackoffMillis: 50,
     // Many kills in a row look like a pass, and a run, that kills its own object.

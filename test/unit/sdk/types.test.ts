@@ -12,7 +12,10 @@ import {
   type Outcome,
   type Receipt,
   type RecoveryFault,
+  type Schedule,
+  type SearchPage,
   type Settlement,
+  type SignalReply,
   type SubmissionNotFound,
   type SubmitPayload,
   type Unrecognized,
@@ -23,6 +26,7 @@ import type { Schema } from "effect"
 import type { Rpc, RpcGroup, RpcSchema } from "effect/rpc"
 import type { EntrypointClass } from "../../../client/Entrypoint.ts"
 
+const run = { ownerId: "shop", threadId: "order-7", submissionId: "s" }
 const payload = { ownerId: "shop", threadId: "order-7", agent: "refund", input: { order: 7 } }
 
 /** One operation of the contract. */
@@ -98,6 +102,12 @@ describe("the SDK's types", () => {
       heddle.submit({ ...payload, idempotencykey: "key-1" }),
       // @ts-expect-error: no such resolution
       heddle.resolveUnknown({ resolution: { _tag: "Maybe" } }),
+      // @ts-expect-error: a decision says which way
+      heddle.resolveApproval({ ...run, name: "refund", author: "ann", reason: "small" }),
+      // @ts-expect-error: what is signalled is JSON
+      heddle.signal({ ...run, name: "carrier", payload: new Date() }),
+      // @ts-expect-error: no such state of a thread
+      heddle.listThreads({ ownerId: "shop", state: "lost" }),
       // @ts-expect-error: a timeout is a signal, not a number
       heddle.status({ ownerId: "a", threadId: "b", submissionId: "c" }, { timeout: 1 }),
     ]
@@ -110,6 +120,10 @@ describe("the SDK's types", () => {
     expectTypeOf<Heddle["submit"]>().returns.resolves.toEqualTypeOf<Receipt>()
     expectTypeOf<Heddle["submitAndWait"]>().returns.resolves.toEqualTypeOf<Settlement>()
     expectTypeOf<Heddle["recoveryStatus"]>().returns.resolves.toEqualTypeOf<RecoveryFault | null>()
+    expectTypeOf<Heddle["resolveApproval"]>().returns.resolves.toExtend<{ approved: boolean }>()
+    expectTypeOf<Heddle["callback"]>().returns.resolves.toEqualTypeOf<SignalReply>()
+    expectTypeOf<Heddle["schedule"]>().returns.resolves.toEqualTypeOf<Schedule>()
+    expectTypeOf<Heddle["search"]>().returns.resolves.toEqualTypeOf<SearchPage>()
     expectTypeOf<Heddle["observe"]>().returns.toEqualTypeOf<HeddleStream<ObserveFrame>>()
   })
 
