@@ -8,9 +8,9 @@
 import { Effect } from "effect"
 import { OperationDenied, Unavailable } from "../contracts/Errors.ts"
 import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { Limits } from "../contracts/Limits.ts"
 import type { Sender } from "../contracts/Outbox.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
-import type { Owner } from "./Owner.ts"
 
 /** What the rule is asked: may this run send work for this agent to this thread? */
 export interface MessageRequest {
@@ -22,6 +22,12 @@ export interface MessageRequest {
 
 export type AcceptMessages = (request: MessageRequest) => boolean | Effect.Effect<boolean, unknown>
 
+/** Whom to ask, and for how long. */
+interface Asking {
+  readonly acceptMessages: AcceptMessages | undefined
+  readonly limits: Pick<Limits, "authorizeMillis">
+}
+
 const denied = new OperationDenied({ operation: "deliver" })
 
 const noRule = new Unavailable({
@@ -32,7 +38,7 @@ const noRule = new Unavailable({
 
 /** Asks the rule, before anything of the owner is read. */
 export const accepted = (
-  { acceptMessages, limits }: Pick<Owner, "acceptMessages" | "limits">,
+  { acceptMessages, limits }: Asking,
   request: MessageRequest,
 ): Effect.Effect<void, OperationDenied | Unavailable> =>
   Effect.gen(function* () {

@@ -13,21 +13,31 @@
  *   only while the time of the carry, that of the pass and its budget of calls last.
  */
 import { Effect, Exit, Latch } from "effect"
+import type { Generation } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { OutboxEntry, OutboxResult } from "../contracts/Outbox.ts"
 import { failureOf, within } from "./Call.ts"
 import { carryEntry, ownerOf, peerOf, type Source } from "./CarryEntry.ts"
 import { delayed, type EntryResult, type KnownEntry } from "./CarryResult.ts"
 import { forgottenAtOf } from "./Forgotten.ts"
+import type { Lane } from "./Lane.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import { withMutation } from "./Mutation.ts"
-import type { CarryPick } from "./OutboxFlight.ts"
 import type { Carried } from "./OutboxTurn.ts"
 import { addressOf, type Owner } from "./Owner.ts"
-import { inTurn, type PeerName } from "./Peers.ts"
+import type { PeerName } from "./Peer.ts"
+import { inTurn } from "./Peers.ts"
 
 /** Calls that a carry is charged before it starts. // C3 */
 export const callsOfCarry = 3
+
+/** A lane whose outbox was given a slot. */
+export interface CarryPick {
+  readonly lane: Lane
+  readonly slow: boolean
+  /** What the claim carries: a thread that was fenced since refuses it. */
+  readonly generation: Generation
+}
 
 export interface CarryEnd extends Carried {
   /** Set when the thread said that it was forgotten. */

@@ -21,7 +21,8 @@ import { keyOf } from "./Deliver.ts"
 import type { Life } from "./Life.ts"
 import { type MutationOptions, type ThreadAnswer, withMutation } from "./Mutation.ts"
 import { addressOf, type Owner } from "./Owner.ts"
-import { answered, type Peer, type PeerName, wasSilent } from "./Peers.ts"
+import type { Peer, PeerName } from "./Peer.ts"
+import { answered, wasSilent } from "./Peers.ts"
 import { fullness, measure } from "./Submit.ts"
 
 type EntryOf<Tag extends KnownEntry["_tag"]> = Extract<KnownEntry, { readonly _tag: Tag }>

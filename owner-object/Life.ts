@@ -21,7 +21,7 @@ import { type BindingCursor, earliestTicket, latestTicketUpTo } from "./LaneTabl
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
 import type { Notice } from "./Notice.ts"
 import { earliestOutbox } from "./OutboxTable.ts"
-import type { Peer } from "./Peers.ts"
+import type { Peer } from "./Peer.ts"
 import { beginProjecting, projectAt, type Projecting } from "./Projections.ts"
 import { projectionsSince, storedVersion } from "./Tables.ts"
 import type { Watcher } from "./Watcher.ts"

@@ -11,27 +11,17 @@
  */
 import { Effect } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
-import type { Generation } from "../contracts/Identifiers.ts"
 import type { Moment } from "./Answer.ts"
 import { acceptReport, type Block, nextGeneration, readLane, writeLane } from "./Block.ts"
-import { callsOfCarry, carry, type CarryEnd } from "./Carry.ts"
+import { callsOfCarry, carry, type CarryEnd, type CarryPick } from "./Carry.ts"
 import { removeForgotten } from "./Forgotten.ts"
-import type { Lane } from "./Lane.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import { dueOutboxes } from "./OutboxTable.ts"
 import { afterCarry } from "./OutboxTurn.ts"
 import { type Owner, quietBlock } from "./Owner.ts"
 import { dueBefore } from "./Rotation.ts"
 
-/** A lane whose outbox was given a slot. */
-export interface CarryPick {
-  readonly lane: Lane
-  readonly slow: boolean
-  /** What the claim carries: a thread that was fenced since refuses it. */
-  readonly generation: Generation
-}
-
-/** When the last of the carries that hold a slot leaves the first one; undefined when none holds one. */
+/** When the first of the carries that hold a slot leaves it by lasting; undefined when none holds one. */
 export const slotFreeAt = (
   pass: RunningPass,
   now: number,
@@ -46,7 +36,7 @@ export const slotFreeAt = (
 }
 
 const freeSlots = ({ limits, now }: Block, pass: RunningPass) => {
-  const slots = pass.oneSlot ? 1 : limits.outboxSlots
+  const slots = pass.oneSlot ? 1 : limits.outboxSlots // S1
   let used = 0
   let slowUsed = 0
   for (const { slow, startedAt } of pass.carries.values()) {

@@ -6,34 +6,15 @@
  * tried again, the rows of the sending threads say.
  *
  * Invariants
- * - K1 One delivery at a time to another owner, whichever threads send; a thread of this owner takes several.
- * - K2 A peer that did not answer is left alone until its backoff has ended; then one delivery tries it.
- * - K3 Nobody waits for a delivery that lasts, nor for longer than one may: whose turn does not come, waits in the
- *   rows of its thread and holds no slot.
+ * - K3 Nobody waits for longer than a delivery may last: whose turn does not come, waits in the rows of its thread and
+ *   holds no slot.
  * - K4 What is remembered is bounded.
  */
 import { Effect } from "effect"
 import { jitteredMillis } from "../contracts/Backoff.ts"
-import type { Limits } from "../contracts/Limits.ts"
 import type { Life } from "./Life.ts"
 import type { Owner } from "./Owner.ts"
-
-export interface Peer {
-  /** Deliveries under way, and when the last of them began. */
-  busy: number
-  busySinceAt: number
-  /** Deliveries in a row without an answer, and when the next may be tried. */
-  failures: number
-  notBefore: number
-  /** Who waits for a turn, in their order. */
-  readonly waiting: Set<() => void>
-}
-
-/** How many deliveries it takes at once. */
-export interface PeerName {
-  readonly key: string
-  readonly width: number
-}
+import { type Peer, type PeerName, turnAt } from "./Peer.ts"
 
 /** Peers that are remembered at most. */
 const peersMax = 1_000
@@ -56,18 +37,6 @@ const tidy = (peers: Life["peers"], key: string, peer: Peer): void => {
     peers.delete(other)
     return
   }
-}
-
-export type Turn = "free" | "taken" | "away"
-
-/** Whether a peer takes a delivery now. Pure. */
-export const turnAt = (
-  peer: Omit<Peer, "waiting">,
-  { limits, now, width }: { readonly limits: Limits; readonly now: number; readonly width: number },
-): Turn => {
-  if (peer.failures > 0) return peer.busy > 0 || now < peer.notBefore ? "away" : "free" // K2
-  if (peer.busy < width) return "free" // K1
-  return now - peer.busySinceAt >= limits.outboxPatienceMillis ? "away" : "taken" // K3
 }
 
 /** Waits until something about the peer has changed, or for so long. */
@@ -115,7 +84,7 @@ export const wasSilent = (owner: Owner, peer: Peer): void => {
   const { host, limits } = owner
   peer.failures += 1
   const curve = { baseMillis: limits.outboxRetryMillis, maxMillis: limits.outboxRetryMaxMillis }
-  peer.notBefore = host.now() + jitteredMillis(curve, peer.failures, host.random()) // K2
+  peer.notBefore = host.now() + jitteredMillis(curve, peer.failures, host.random())
 }
 
 /** Runs a delivery in the peer's turn; undefined, and nothing is run, where its turn does not come. */

@@ -6,7 +6,7 @@ import { OwnerId, ThreadId } from "../../../contracts/Identifiers.ts"
 import { makeLimits } from "../../../contracts/Limits.ts"
 import { connectionLost, type Fate, inMemoryTarget } from "../../../contracts/transport/InMemory.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
-import { turnAt } from "../../../owner-object/Peers.ts"
+import { turnAt } from "../../../owner-object/Peer.ts"
 import { messageTo } from "./FakeOutbox.ts"
 import { makeOwnerWorld, ownerId, type WorldOptions } from "./OwnerWorld.ts"
 
