@@ -1,0 +1,43 @@
+/** The guides for authors show code that is type-checked, and name what exists. */
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+
+const root = join(import.meta.dirname, "../..")
+const read = (path: string): string => readFileSync(join(root, path), "utf8")
+
+const blocksOf = (guide: string): ReadonlyArray<string> =>
+  [...guide.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text]) => text ?? "")
+
+describe.each([
+  { path: "docs/write-an-agent.md", example: "examples/authoring/operations.ts", blocks: 3 },
+  { path: "docs/evolve-an-agent.md", example: "examples/authoring/evolved.ts", blocks: 1 },
+  {
+    path: "docs/wait-for-people-and-webhooks.md",
+    example: "examples/authoring/operations.ts",
+    blocks: 1,
+  },
+])("$path", ({ blocks, example, path }) => {
+  const guide = read(path)
+
+  it("shows code of its example", () => {
+    const shown = blocksOf(guide)
+    const ours = shown.filter((block) => read(example).includes(block))
+    expect(ours).toHaveLength(blocks)
+    // The half about edges shows code of others, too.
+    if (!path.includes("webhooks")) expect(shown).toEqual(ours)
+    expect(guide).toContain(example)
+  })
+
+  it("names only files that exist", () => {
+    const named = [...guide.matchAll(/`((?:docs|examples)\/[\w./-]+)`/g)].map(([, file]) => file)
+    expect(named.length).toBeGreaterThan(1)
+    expect(named.filter((file) => !existsSync(join(root, file ?? "")))).toEqual([])
+  })
+
+  it("names only operations that a run has", () => {
+    const agent = read("thread-actors/Agent.ts")
+    for (const [, operation] of guide.matchAll(/`run\.(\w+)/g))
+      expect(agent).toMatch(new RegExp(`readonly ${operation}: `))
+  })
+})
