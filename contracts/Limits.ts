@@ -111,6 +111,16 @@ export const defaultLimits = {
   forgetWaitMillis: 5 * second,
   forgetRetryMillis: 1 * second,
   forgetRetryMaxMillis: 60 * second,
+  /** How deep runs may nest children, and how many one run may have. */
+  childDepth: 8,
+  childrenPerRun: 256,
+  /** When what its target could not take is tried again, and until when: then it is parked. */
+  messageRetryMillis: 1 * second,
+  messageRetryMaxMillis: 60 * second,
+  messageDeadlineMillis: 24 * 60 * minute,
+  /** How often the word of a child's end is tried in the end; it is never given up. */
+  noticeSlowMillis: 60 * minute,
+
   /** Threads whose outbox is carried at once. */
   outboxSlots: 8,
   /** Entries of one claim. */

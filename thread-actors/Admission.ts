@@ -24,11 +24,16 @@ import type {
   ThreadId,
 } from "../contracts/Identifiers.ts"
 import type { AdmissionRefusal, Receipt } from "../contracts/Submission.ts"
+import type { ParentLink, Sender } from "../contracts/Outbox.ts"
 import { sha256 } from "../platform/Digest.ts"
+import { intend } from "./Abort.ts"
+import { takeMark } from "./AbortChild.ts"
 import { type Block, patchHeader, transactFirst } from "./Block.ts"
 import { fenced, remember } from "./Fence.ts"
 import { nonterminalOf } from "./Header.ts"
-import { findKey, linkOriginal, submissionIdOf } from "./Ledger.ts"
+import { findKey, linkOriginal, readRow, submissionIdOf } from "./Ledger.ts"
+import { originText } from "./Parent.ts"
+import { abortedBy, settle } from "./Settle.ts"
 import { hardCapBytes } from "./SizeLimit.ts"
 import type { Thread } from "./Thread.ts"
 
@@ -53,6 +58,9 @@ export interface Admission extends Admitted {
   readonly notBefore?: number
   /** The submission whose work it does again. */
   readonly resubmissionOf?: SubmissionId
+  /** The run that sent it, or whose child it is; its id as one is the key. */
+  readonly from?: Sender
+  readonly parent?: ParentLink
 }
 
 /** An input as it would be stored; `digest` names the intent: the agent and the input. */
@@ -143,8 +151,8 @@ const insert = (block: Block, admission: Admission, content: Content): Receipt =
       : null
   block.sql.run(
     `INSERT INTO submissions (sequence, id, principal, idempotencyKey, agent, delivery, acceptedAt,
-       notBefore, inputDigest, state, epoch, attempts, ended, vanished, inputBytes, input)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'ready', 0, 0, 0, 0, ?, ?)`, // A1
+       notBefore, inputDigest, state, epoch, attempts, ended, vanished, parent, inputBytes, input)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'ready', 0, 0, 0, 0, ?, ?, ?)`, // A1
     sequence,
     id,
     admission.principal,
@@ -154,6 +162,7 @@ const insert = (block: Block, admission: Admission, content: Content): Receipt =
     block.now,
     notBefore,
     content.digest,
+    originText(admission, admission.idempotencyKey),
     content.canonical.bytes,
     content.canonical.text,
   )
@@ -164,7 +173,16 @@ const insert = (block: Block, admission: Admission, content: Content): Receipt =
   block.header = { ...block.header, lastSequence: sequence }
   if (admission.title !== undefined && admission.title !== block.header.title)
     patchHeader(block, { title: admission.title })
+  if (admission.parent !== undefined) endMarked(block, sequence, admission.idempotencyKey)
   return receipt(admission, { id, sequence, acceptedAt: block.now, duplicate: false })
+}
+
+/** Settles a child at once that was told to end before it came. */
+const endMarked = (block: Block, sequence: number, childId: string): void => {
+  const intent = takeMark(block, childId)
+  const row = intent === undefined ? undefined : readRow(block.sql, sequence)
+  if (intent !== undefined && row !== undefined)
+    settle(block, row, abortedBy(intend(block, row, intent), false))
 }
 
 /** Takes one submission, or says why not, in a block whose fence has let its generation in. */

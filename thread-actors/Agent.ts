@@ -7,8 +7,11 @@
  */
 import { type Duration, type Effect, type Option, Result, Schema, type Scope } from "effect"
 import type { CallbackToken } from "../contracts/Callback.ts"
+import type { ChildLimitExceeded } from "../contracts/Errors.ts"
+import type { Sender } from "../contracts/Outbox.ts"
 import { AgentId } from "../contracts/Identifiers.ts"
 import type {
+  MessageId,
   OwnerId,
   Principal,
   SubmissionId,
@@ -74,6 +77,17 @@ export class SignalInvalid extends Schema.TaggedError<SignalInvalid>()("SignalIn
   reason: Schema.String,
 }) {}
 
+/** A child did not complete: it failed, was aborted, or could not be admitted. Recorded: a later attempt sees it again. */
+export class ChildFailed extends Schema.TaggedError<ChildFailed>()("ChildFailed", {
+  child: Schema.String,
+  outcome: Schema.Literals(["failed", "aborted"]),
+  /** The tag of its failure; `Aborted` where it was aborted, the refusal's where it was not admitted. */
+  tag: Schema.String,
+  message: Schema.String,
+  /** The encoded error of its agent's error schema, when that declared one. */
+  error: Schema.optionalKey(Schema.Json),
+}) {}
+
 /** What the operations of a run raise besides what is declared. */
 export type RunFailure =
   | StepFailed
@@ -82,6 +96,8 @@ export type RunFailure =
   | ToolTimedOut
   | WaitTimedOut
   | SignalInvalid
+  | ChildFailed
+  | ChildLimitExceeded
 
 export interface StepOptions {
   readonly retry?: RetryPolicy
@@ -126,6 +142,32 @@ export type RaceEnd<B extends Branches> = {
   }
 }[keyof B & string]
 
+export interface ChildOptions {
+  /** Whether the run goes on at once, and settles whatever becomes of it. */
+  readonly detached?: boolean
+  /** Of its thread, for people and search: at most 256 characters. */
+  readonly title?: string
+}
+
+/** A child that nobody waits for. */
+export interface DetachedChild {
+  readonly threadId: ThreadId
+}
+
+/** What is sent to another thread. */
+export interface Letter<In = any> {
+  /** The owner of the thread: this one's without it. Another one must let this one in. */
+  readonly ownerId?: OwnerId
+  readonly threadId: ThreadId
+  /** The agent that takes it, or its name alone; then the input is JSON as it is. */
+  readonly agent: Agent<In, any, any, any> | { readonly name: AgentId }
+  readonly input: In
+  readonly title?: string
+  readonly delivery?: "queue" | "join"
+  /** Epoch milliseconds: it keeps out of the queue of its thread until then. */
+  readonly notBefore?: number
+}
+
 /** How an approval ended: nobody decided in time where it has expired. */
 export interface ApprovalDecision {
   readonly approved: boolean
@@ -145,6 +187,10 @@ export interface RunInfo {
   /** Counts the attempts of this submission, from 1. */
   readonly attempt: number
   readonly principal: Principal
+  /** The run that sent the message which this submission is. */
+  readonly from?: Sender
+  /** The run whose child this is. */
+  readonly parent?: { readonly threadId: ThreadId; readonly submissionId: SubmissionId }
   readonly acceptedAt: number
   /**
    * After it, the attempt ends at its next fact and goes on in another; not while an ordinary tool call is under
@@ -235,6 +281,29 @@ export interface Run<State = never> {
   readonly sleep: (name: string, duration: Duration.Input) => Effect.Effect<void>
   /** Goes on at this time (epoch milliseconds), at once if it has passed. */
   readonly until: (name: string, at: number) => Effect.Effect<void>
+  /**
+   * Has another agent work in a thread of its own, and gives what that came to; the run holds nothing meanwhile. It is
+   * ended with this run unless it is `detached`. At most 256 a run, nested 8 deep.
+   */
+  readonly child: {
+    <In, Out, Err, S>(
+      name: string,
+      agent: Agent<In, Out, Err, S>,
+      input: In,
+      options: ChildOptions & { readonly detached: true },
+    ): Effect.Effect<DetachedChild, ChildLimitExceeded>
+    <In, Out, Err, S>(
+      name: string,
+      agent: Agent<In, Out, Err, S>,
+      input: In,
+      options?: ChildOptions & { readonly detached?: false },
+    ): Effect.Effect<Out, ChildFailed | ChildLimitExceeded>
+  }
+  /**
+   * Sends a message to a thread: recorded, carried while the run goes on, taken once, and in order for each pair of
+   * threads. Gives its id. One that nobody takes within 24 hours is parked, and shown.
+   */
+  readonly send: <In>(name: string, letter: Letter<In>) => Effect.Effect<MessageId>
   /** The thread's typed value, shared by all its runs in their order. */
   readonly state: {
     /** None until it was first written. What was read is recorded. */
@@ -267,6 +336,11 @@ export interface AgentOptions<In, Out, Err, State> {
   readonly state?: JsonCodec<State>
   /** Tries the whole run again after a typed failure or a defect; its recorded steps stay. */
   readonly retry?: RetryPolicy
+  /**
+   * How many attempts of this agent may run at once in one owner; without it, as many as may run there at all. A
+   * submission beyond it waits, in its turn.
+   */
+  readonly maxRunning?: number
 }
 
 /** A handler with its agent: what a deployment registers. `R` are the services it needs. */
@@ -276,6 +350,9 @@ export interface AgentLive<out R> {
   readonly tools: Tools
   readonly handle: (input: any, run: Run<any>) => Effect.Effect<any, any, R | Scope.Scope>
 }
+
+/** An agent of whatever types. */
+export type AnyAgent = Agent<any, any, any, any>
 
 export interface Agent<In, Out, Err, State> extends AgentOptions<In, Out, Err, State> {
   readonly name: AgentId
@@ -289,7 +366,7 @@ export interface Agent<In, Out, Err, State> extends AgentOptions<In, Out, Err, S
   ) => AgentLive<Exclude<R, Scope.Scope> | RT>
 }
 
-/** Defines an agent. Throws at once on a name that is no `AgentId`, and on a retry that means nothing. */
+/** Defines an agent. Throws at once on a name that is no `AgentId`, on a retry that means nothing, and on a limit that is none. */
 export const make = <In, Out, Err = never, State = never>(
   name: string,
   options: AgentOptions<In, Out, Err, State>,
@@ -297,6 +374,9 @@ export const make = <In, Out, Err = never, State = never>(
   const retry = options.retry === undefined ? undefined : readRetry(options.retry)
   if (retry !== undefined && Result.isFailure(retry))
     throw new TypeError(`agent ${name}: ${retry.failure}`)
+  const { maxRunning = 1 } = options
+  if (!Number.isSafeInteger(maxRunning) || maxRunning < 1)
+    throw new TypeError(`agent ${name}: maxRunning is not a positive integer`)
   const agent: Agent<In, Out, Err, State> = {
     ...options,
     name: AgentId.make(name),
@@ -308,3 +388,12 @@ export const make = <In, Out, Err = never, State = never>(
 
 /** The agents of one deployment by name. */
 export type Agents = ReadonlyMap<AgentId, AgentLive<never>>
+
+/** How many attempts of each agent may run at once, where it says so. */
+export const maxRunningOf = (agents: Agents): ReadonlyMap<AgentId, number> => {
+  const limits = new Map<AgentId, number>()
+  for (const [name, { agent }] of agents) {
+    if (agent.maxRunning !== undefined) limits.set(name, agent.maxRunning)
+  }
+  return limits
+}

@@ -9,7 +9,7 @@
  *   was parked, and about which somebody's word was given, is opened again by its claim.
  * - C4 A suspended run whose time has come is claimed by the block that fires its due timers.
  */
-import type { AttemptId } from "../contracts/Identifiers.ts"
+import type { AgentId, AttemptId } from "../contracts/Identifiers.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import { type Block, touch } from "./Block.ts"
 import { readHead } from "./Head.ts"
@@ -129,10 +129,16 @@ const claim = (block: Block, head: SubmissionRow, suspect: boolean): Claimed => 
 /** Claims the head if there is one to claim. */
 export const claimNext = (
   block: Block,
-  turn: { readonly yieldAt: number; readonly suspect: boolean },
+  turn: {
+    readonly yieldAt: number
+    readonly suspect: boolean
+    readonly notAgents: ReadonlyArray<AgentId>
+  },
 ): ClaimAnswer => {
   const { head } = readHead(block.sql, block.header, block.now)
   if (head === undefined) return nothing
+  // The report tells its agent, and the owner gives it a turn of its own once one more may run.
+  if (head.state !== "running" && turn.notAgents.includes(head.agent)) return nothing
   const answer = mayClaim(head, {
     now: block.now,
     yieldAt: turn.yieldAt,

@@ -19,10 +19,13 @@ import type { Generation, SubmissionId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import { requestAbort } from "./Abort.ts"
+import { type AbortChild, abortChild } from "./AbortChild.ts"
+import { type Acknowledgement, acknowledgeOutbox } from "./AcknowledgeOutbox.ts"
 import { type Admission, admit } from "./Admission.ts"
 import { type Admissions, admitMany } from "./AdmitMany.ts"
 import { anyReport } from "./AnyReport.ts"
 import { awaitSettlement } from "./AwaitSettlement.ts"
+import { claimOutbox, type OutboxQuery } from "./ClaimOutbox.ts"
 import { durable, looking, reading, type ReadFailure } from "./Durable.ts"
 import { explain } from "./Explain.ts"
 import { fence } from "./Fence.ts"
@@ -38,6 +41,7 @@ import { resolveApproval } from "./ResolveApproval.ts"
 import { resolveUnknown } from "./ResolveUnknown.ts"
 import { resubmit, type ResubmitOrder } from "./Resubmit.ts"
 import { retry } from "./Retry.ts"
+import { type SettleChild, settleChild } from "./SettleChild.ts"
 import { enter, type EnterFailure } from "./Start.ts"
 import { signal } from "./SignalCommand.ts"
 import { readStatus } from "./Status.ts"
@@ -221,6 +225,28 @@ const stateCall = (thread: Thread) =>
     thread.hasTables ? readThreadState(thread.host.storage.sql) : { version: 0 },
   )
 
+type Timed<Call> = Call & Identity & { readonly now: number }
+
+/** What is between threads, and the owner carries. */
+const carried = (thread: Thread) => ({
+  claimOutbox: (call: Timed<OutboxQuery>) =>
+    entered(
+      thread,
+      call,
+      threadCall(
+        thread,
+        call,
+        reading(thread, "claimOutbox", () => claimOutbox(thread, call)),
+      ),
+    ),
+  acknowledgeOutbox: (call: Timed<Acknowledgement>) =>
+    entered(thread, call, threadCall(thread, call, acknowledgeOutbox(thread, call))),
+  settleChild: (call: Timed<SettleChild>) =>
+    entered(thread, call, submissionCall(thread, call, settleChild(thread, call))),
+  abortChild: (call: Timed<AbortChild>) =>
+    entered(thread, call, submissionCall(thread, call, abortChild(thread, call))),
+})
+
 const unbuilt = new Unavailable({
   retryable: false,
   overloaded: false,
@@ -260,10 +286,7 @@ export const handlers = (thread: Thread) =>
       signal: (call) => entered(thread, call, submissionCall(thread, call, signal(thread, call))),
       schedule: () => Effect.fail(unbuilt),
       unschedule: () => Effect.fail(unbuilt),
-      claimOutbox: () => Effect.fail(unbuilt),
-      acknowledgeOutbox: () => Effect.fail(unbuilt),
-      settleChild: () => Effect.fail(unbuilt),
-      abortChild: () => Effect.fail(unbuilt),
+      ...carried(thread),
       schedules: () => Effect.fail(unbuilt),
       callback: (call) => read(thread, call, callbackCall(thread, call)),
       retry: (call) => entered(thread, call, submissionCall(thread, call, retry(thread, call))),

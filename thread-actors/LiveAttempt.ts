@@ -93,6 +93,8 @@ export interface LiveAttempt extends Claimed {
   readonly endedCalls: Set<string>
   /** Told when a body ends; each listener once. */
   readonly bodyEnds: Set<() => void>
+  /** How many children its run has asked for; none before that was counted. */
+  children: number | undefined
   /** Emitted chunks so far. */
   chunks: number
   handler: Fiber.Fiber<unknown, unknown> | undefined
@@ -122,6 +124,7 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   turns: { count: 0 },
   endedCalls: new Set(),
   bodyEnds: new Set(),
+  children: undefined,
   chunks: 0,
   handler: undefined,
   next: undefined,

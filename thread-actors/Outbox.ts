@@ -10,7 +10,7 @@ import type { MessageId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { sha256 } from "../platform/Digest.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, touch } from "./Block.ts"
-import { isMillis } from "./StoredColumns.ts"
+import { type Check, holds, isCount, isMillis, isText, maybe, oneOf } from "./StoredColumns.ts"
 import { Unreadable } from "./Unreadable.ts"
 
 export const outboxKinds = ["Message", "Child", "ChildAbort", "ChildNotice"] as const
@@ -42,6 +42,137 @@ export const targetOf = (target: {
 /** The id of what a run sends under a name; of each kind another. // O1 */
 export const messageIdOf = (kind: OutboxKind, submissionId: string, name: string): MessageId =>
   sha256(kind, "\n", submissionId, "\n", name).slice(0, 32) as MessageId
+
+/** A row as it is read. */
+export interface StoredEntry {
+  readonly sequence: number
+  readonly id: MessageId
+  readonly target: string
+  readonly kind: OutboxKind
+  readonly submission: number
+  readonly name: string
+  readonly queuedAt: number
+  readonly deadlineAt: number | null
+  readonly tries: number
+  /** None behind others of its target, and where it is parked. */
+  readonly nextAt: number | null
+  readonly parkedAt: number | null
+  /** The tag of what parked it. */
+  readonly parkedFor: string | null
+  readonly bytes: number
+  readonly payload: string
+}
+
+const checks: { readonly [K in keyof StoredEntry]: Check } = {
+  sequence: isCount,
+  id: isText,
+  target: isText,
+  kind: oneOf(outboxKinds),
+  submission: isCount,
+  name: isText,
+  queuedAt: isMillis,
+  deadlineAt: maybe(isMillis),
+  tries: isCount,
+  nextAt: maybe(isMillis),
+  parkedAt: maybe(isMillis),
+  parkedFor: maybe(isText),
+  bytes: isCount,
+  payload: isText,
+}
+
+type Raw = { readonly [K in keyof StoredEntry]: string | number | null }
+
+/** Whether a row decodes. */
+export const isSoundEntry = (row: Raw): boolean => holds(row, checks)
+
+const decode = (row: Raw): StoredEntry => {
+  if (!isSoundEntry(row)) throw new Unreadable("outbox")
+  return row as unknown as StoredEntry
+}
+
+const columns = `sequence, id, target, kind, submission, name, queuedAt, deadlineAt, tries, nextAt,
+  parkedAt, parkedFor, bytes, payload`
+
+/** The first rows of the table, as they are. */
+export const rawEntries = (sql: Sql, limit: number): ReadonlyArray<Raw> =>
+  sql.all<Raw>(`SELECT ${columns} FROM outbox ORDER BY sequence LIMIT ?`, limit)
+
+/** The targets that something is to be carried to now, the longest due first. */
+export const dueTargets = (sql: Sql, now: number, limit: number): ReadonlyArray<string> =>
+  sql
+    .all<{ target: string }>(
+      "SELECT target FROM outbox WHERE nextAt <= ? ORDER BY nextAt, sequence LIMIT ?",
+      now,
+      limit,
+    )
+    .map(({ target }) => target)
+
+/** What is to be carried to a target, in order. */
+export const entriesOf = (sql: Sql, target: string, limit: number): ReadonlyArray<StoredEntry> =>
+  sql
+    .all<Raw>(
+      `SELECT ${columns} FROM outbox WHERE target = ? AND parkedAt IS NULL ORDER BY sequence LIMIT ?`,
+      target,
+      limit,
+    )
+    .map(decode)
+
+export const findEntry = (sql: Sql, id: MessageId): StoredEntry | undefined => {
+  const [row] = sql.all<Raw>(`SELECT ${columns} FROM outbox WHERE id = ?`, id)
+  return row === undefined ? undefined : decode(row)
+}
+
+/** What is parked, the longest first. */
+export const parkedEntries = (sql: Sql, limit: number): ReadonlyArray<StoredEntry> =>
+  sql
+    .all<Raw>(
+      `SELECT ${columns} FROM outbox WHERE parkedAt IS NOT NULL ORDER BY parkedAt, sequence LIMIT ?`,
+      limit,
+    )
+    .map(decode)
+
+/** How many entries there are: what a thread owes to others. */
+export const countEntries = (sql: Sql): number =>
+  sql.all<{ count: number }>("SELECT count(*) AS count FROM outbox")[0]?.count ?? 0
+
+/** The next of a target is to be carried, now that the one before it is not any more. // O2 */
+const promote = (block: Block, target: string): void =>
+  block.sql.run(
+    `UPDATE outbox SET nextAt = ? WHERE nextAt IS NULL AND sequence =
+       (SELECT min(sequence) FROM outbox WHERE target = ? AND parkedAt IS NULL)`,
+    block.now,
+    target,
+  )
+
+/** It is done with. */
+export const removeEntry = (block: Block, { sequence, target }: StoredEntry): void => {
+  block.sql.run("DELETE FROM outbox WHERE sequence = ?", sequence)
+  promote(block, target) // O2
+  touch(block)
+}
+
+/** It waits for somebody's word; those behind it pass. */
+export const parkEntry = (block: Block, entry: StoredEntry, why: string): void => {
+  block.sql.run(
+    "UPDATE outbox SET nextAt = NULL, parkedAt = ?, parkedFor = ? WHERE sequence = ?",
+    block.now,
+    why,
+    entry.sequence,
+  )
+  promote(block, entry.target) // O2
+  touch(block)
+}
+
+/** It is tried again later. */
+export const delayEntry = (block: Block, { sequence, tries }: StoredEntry, at: number): void => {
+  block.sql.run(
+    "UPDATE outbox SET nextAt = ?, tries = ? WHERE sequence = ?",
+    at,
+    tries + 1,
+    sequence,
+  )
+  touch(block)
+}
 
 const isBehindOthers = (sql: Sql, target: string): boolean =>
   sql.all("SELECT 1 FROM outbox WHERE target = ? AND parkedAt IS NULL LIMIT 1", target).length > 0

@@ -1,9 +1,9 @@
 /**
- * The parent of a child, as the child's row holds it.
+ * Where a submission comes from, as its row holds it: the run whose child it is, or the run that sent it as a message.
  */
 import { Result, Schema } from "effect"
 import { MessageId } from "../contracts/Identifiers.ts"
-import { ParentLink } from "../contracts/Outbox.ts"
+import { ParentLink, Sender } from "../contracts/Outbox.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import { parsed, Unreadable } from "./Unreadable.ts"
 
@@ -11,21 +11,41 @@ import { parsed, Unreadable } from "./Unreadable.ts"
 const StoredParent = Schema.Struct({ ...ParentLink.fields, childId: MessageId })
 export type StoredParent = typeof StoredParent.Type
 
-const decode = Schema.decodeUnknownResult(StoredParent)
+const StoredOrigin = Schema.Union([StoredParent, Schema.Struct({ from: Sender })])
+
+const decode = Schema.decodeUnknownResult(StoredOrigin)
+
+const readOrigin = (row: Pick<SubmissionRow, "parent">): typeof StoredOrigin.Type | undefined => {
+  if (row.parent === null) return undefined
+  const origin = decode(parsed(row.parent, "submissions"))
+  if (Result.isFailure(origin)) throw new Unreadable("submissions")
+  return origin.success
+}
 
 /** None where it is nobody's child. */
 export const parentOf = (row: Pick<SubmissionRow, "parent">): StoredParent | undefined => {
-  if (row.parent === null) return undefined
-  const parent = decode(parsed(row.parent, "submissions"))
-  if (Result.isFailure(parent)) throw new Unreadable("submissions")
-  return parent.success
+  const origin = readOrigin(row)
+  return origin === undefined || "from" in origin ? undefined : origin
 }
 
-/** A link as a row holds it. */
-export const parentText = ({
-  childId,
-  depth,
-  name,
-  submissionId,
-  threadId,
-}: StoredParent): string => JSON.stringify({ childId, depth, name, submissionId, threadId })
+/** The same as its run is told. */
+export const originOf = (row: Pick<SubmissionRow, "parent">) => {
+  const origin = readOrigin(row)
+  if (origin === undefined) return {}
+  if ("from" in origin) return { from: origin.from }
+  const { submissionId, threadId } = origin
+  return { parent: { submissionId, threadId } }
+}
+
+/** An origin as a row holds it; none for what a client has submitted. */
+export const originText = (
+  admission: { readonly from?: Sender; readonly parent?: ParentLink },
+  childId: string,
+): string | null => {
+  const { from, parent } = admission
+  if (parent !== undefined) {
+    const { depth, name, submissionId, threadId } = parent
+    return JSON.stringify({ childId, depth, name, submissionId, threadId })
+  }
+  return from === undefined ? null : JSON.stringify({ from })
+}

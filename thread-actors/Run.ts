@@ -5,6 +5,8 @@
 import { Effect, Result } from "effect"
 import type {
   AgentLive,
+  AnyAgent,
+  ChildOptions,
   Json,
   JsonCodec,
   Run,
@@ -30,6 +32,9 @@ import { callback } from "./Callback.ts"
 import { race } from "./Race.ts"
 import { asWait } from "./RaceBranch.ts"
 import { waitForSignal } from "./Signal.ts"
+import { child } from "./Child.ts"
+import { originOf } from "./Parent.ts"
+import { send } from "./Send.ts"
 import { step } from "./Step.ts"
 import { textOf } from "./StoredValue.ts"
 import { clockOf } from "./Thread.ts"
@@ -46,6 +51,7 @@ const infoOf = ({ live }: Running): RunInfo => ({
   attemptId: live.attemptId,
   attempt: live.row.attempts,
   principal: live.row.principal,
+  ...originOf(live.row),
   acceptedAt: live.row.acceptedAt,
   yieldAt: live.yieldAt,
 })
@@ -140,6 +146,11 @@ export const makeRun = (running: Running, agent: AgentLive<never>["agent"]): Run
   until: (name, at) => asWait(until(running, name, at)),
   race: ((name: string, branches: unknown) =>
     race(running, name, branches)) as Run<unknown>["race"],
+  child: ((name: string, of: AnyAgent, input: unknown, options?: ChildOptions) =>
+    asWait(
+      child(running, { name, agent: of, input, options: options ?? {} }),
+    )) as Run<unknown>["child"],
+  send: (name, letter) => send(running, name, letter),
   version: (name, current, options = {}) => version(running, name, current, options),
   now: (name) => drawn(running, name, () => clockOf(running.thread)),
   random: (name) => drawn(running, name, running.thread.host.random),

@@ -6,7 +6,7 @@
  *   an incarnation.
  */
 import type { Context, Deferred, Layer } from "effect"
-import type { OwnerId } from "../contracts/Identifiers.ts"
+import type { AgentId, OwnerId } from "../contracts/Identifiers.ts"
 import type {
   StorageUnavailable,
   ThreadForgotten,
@@ -48,6 +48,8 @@ export interface Turn {
   readonly sliceEndAt: number
   /** Whether what this turn claims must be flushed before it runs. */
   readonly suspect: boolean
+  /** Agents of which it starts no attempt: as many run as may, as far as their owner knows. */
+  readonly notAgents: ReadonlyArray<AgentId>
   headsLeft: number
 }
 
@@ -89,6 +91,8 @@ export interface Thread {
   recovering: Deferred.Deferred<ReadonlyArray<RecoveryReport>, NotRecovered> | undefined
   /** The reconcilers that look now, by the sequence of their submission. */
   readonly asking: Map<number, Asking>
+  /** Whether the owner is about to be told of what its run has queued. */
+  telling: boolean
   services: Context.Context<never> | undefined
   /** What the build of them under way comes to. */
   building: Deferred.Deferred<void, Unavailable> | undefined
@@ -111,6 +115,7 @@ export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Threa
   turn: undefined,
   recovering: undefined,
   asking: new Map(),
+  telling: false,
   services: undefined,
   building: undefined,
 })

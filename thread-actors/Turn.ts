@@ -9,6 +9,7 @@
 import { Effect, Option } from "effect"
 import type { Unavailable } from "../contracts/Errors.ts"
 import { ThreadUnreadable } from "../contracts/Errors.ts"
+import type { AgentId } from "../contracts/Identifiers.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import { launch, own } from "./Attempt.ts"
 import { transact } from "./Block.ts"
@@ -25,6 +26,7 @@ export interface TurnRequest {
   readonly sliceMillis: number
   readonly attentionMillis: number
   readonly suspect: boolean
+  readonly notAgents?: ReadonlyArray<AgentId>
 }
 
 type TurnFailure = ReadFailure | Unavailable
@@ -132,6 +134,7 @@ export const processHead = (
       yieldAt: request.yieldAt,
       sliceEndAt: clockOf(thread) + request.sliceMillis,
       suspect: request.suspect,
+      notAgents: request.notAgents ?? [],
       headsLeft: Math.max(1, request.maxHeads),
     }
     thread.turn = turn

@@ -49,6 +49,8 @@ export interface WaitCall {
   readonly dueAtOf: (payload: Record<string, unknown>) => number | null
   /** What else the block of the request does. */
   readonly alongside?: (block: Block) => Verdict | undefined
+  /** What is done once that block has committed. */
+  readonly afterwards?: Effect.Effect<void>
 }
 
 const mismatch = (running: Running, { name }: Pick<WaitCall, "name">): Effect.Effect<never> =>
@@ -121,6 +123,7 @@ const open = (
       return standing.kind === call.kind ? standing.dueAt : yield* mismatch(running, call)
     const isOpen = yield* writeFact(running, "wait", (b) => openIn(b, running, call, scope))
     if (!isOpen) return yield* Effect.interruptible(Effect.never) // W5
+    if (call.afterwards !== undefined) yield* call.afterwards
     const opened = yield* readFact(running, (sql) => findWait(sql, live.sequence, name))
     return opened?.dueAt ?? null
   })

@@ -1,0 +1,108 @@
+/** Children and messages over one owner: asked for once, taken once, and told back. */
+import { Effect, Result, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import { AgentId, ThreadId } from "../../../contracts/Identifiers.ts"
+import * as Agent from "../../../thread-actors/Agent.ts"
+import { ownerId } from "../owner/OwnerWorld.ts"
+import { makeLoom } from "./Loom.ts"
+
+const go = Effect.runPromise
+
+const Half = Agent.make("half", { input: Schema.Int, output: Schema.Int })
+class Odd extends Schema.TaggedError<Odd>()("Odd", { of: Schema.Int }) {}
+const HalfLive = Agent.make("half", { input: Schema.Int, output: Schema.Int, error: Odd }).handler(
+  (n) => (n % 2 === 0 ? Effect.succeed(n / 2) : Effect.fail(new Odd({ of: n }))),
+)
+
+const Parent = Agent.make("parent", { input: Schema.Int, output: Schema.Array(Schema.String) })
+const ParentLive = Parent.handler(
+  Effect.fn("Parent")(function* (count, run) {
+    const ends = yield* Effect.all(
+      Array.from({ length: count }, (_, n) => Effect.result(run.child(`half-${n}`, Half, n))),
+      { concurrency: "unbounded" },
+    )
+    return ends.map((end) =>
+      Result.isSuccess(end)
+        ? String(end.success)
+        : `${end.failure._tag} ${end.failure._tag === "ChildFailed" ? end.failure.tag : ""}`,
+    )
+  }),
+)
+
+type Loom = ReturnType<typeof makeLoom>
+
+const submit = (loom: Loom, threadId: string, agent: string, input: unknown) =>
+  go(
+    loom.client.submit({
+      ownerId,
+      threadId: ThreadId.make(threadId),
+      agent: AgentId.make(agent),
+      input: input as number,
+      idempotencyKey: `${threadId}:${JSON.stringify(input)}` as never,
+    }),
+  )
+
+describe("children", () => {
+  it("are asked for once each, and their ends are typed values of their parent", async () => {
+    const loom = makeLoom({ agents: [HalfLive, ParentLive] })
+    const { submissionId } = await submit(loom, "p", "parent", 4)
+    await loom.quiet()
+    expect(await loom.status("p", submissionId)).toMatchObject({
+      state: "settled",
+      settlement: {
+        outcome: "completed",
+        output: ["0", "ChildFailed Odd", "1", "ChildFailed Odd"],
+      },
+    })
+    const kinds = await loom.kinds("p")
+    expect(kinds.filter((kind) => kind === "ChildRequested")).toHaveLength(4)
+    expect(kinds.filter((kind) => kind === "ChildSettled")).toHaveLength(4)
+    expect(await go(loom.client.obligations({ ownerId }))).toMatchObject({ obligations: [] })
+  })
+
+  it("of a hundred are all heard of", async () => {
+    const loom = makeLoom({ agents: [HalfLive, ParentLive] })
+    const { submissionId } = await submit(loom, "p", "parent", 100)
+    await loom.quiet()
+    const { settlement } = await loom.status("p", submissionId)
+    expect(settlement?.output).toHaveLength(100)
+  })
+})
+
+const Hop = Agent.make("hop", {
+  input: Schema.Int,
+  output: Schema.Int,
+  state: Schema.Array(Schema.Int),
+})
+const threads = 10
+const HopLive = Hop.handler(
+  Effect.fn("Hop")(function* (left, run) {
+    yield* run.state.update("seen", (seen) => [...(seen._tag === "Some" ? seen.value : []), left])
+    const own = Number(run.info.threadId.slice(1))
+    if (left > 0)
+      yield* run.send("on", {
+        threadId: ThreadId.make(`t${(own + 1) % threads}`),
+        agent: Hop,
+        input: left - 1,
+      })
+    return left
+  }),
+)
+
+describe("messages", () => {
+  it("go round a ring of threads, each once and in order", async () => {
+    const loom = makeLoom({ agents: [HopLive] })
+    for (let start = 0; start < threads; start++) await submit(loom, `t${start}`, "hop", 30)
+    await loom.quiet()
+    let taken = 0
+    for (let thread = 0; thread < threads; thread++) {
+      const { records } = await loom.history(`t${thread}`)
+      const settled = records.filter(({ kind }) => kind === "Settled")
+      taken += settled.length
+      const lefts = settled.map(({ payload }) => (payload as { output: number }).output)
+      expect(new Set(lefts).size).toBe(lefts.length)
+      expect(lefts).toEqual(lefts.toSorted((one, other) => other - one))
+    }
+    expect(taken).toBe(threads * 31)
+  })
+})

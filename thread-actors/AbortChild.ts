@@ -1,0 +1,84 @@
+/**
+ * The end of a child on its parent's word.
+ *
+ * - A1 A child that runs is told once the intent is durable; one that does not settles in the block.
+ * - A2 A word that comes before its child leaves a mark, by which the late admission settles at once.
+ */
+import { Effect, Result } from "effect"
+import type { ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
+import type { Generation, MessageId, Principal, SubmissionId } from "../contracts/Identifiers.ts"
+import { intend, tell } from "./Abort.ts"
+import { type Block, transactFirst } from "./Block.ts"
+import { durable, type ReadFailure } from "./Durable.ts"
+import { fenced } from "./Fence.ts"
+import type { Identity } from "./Identity.ts"
+import { type AbortIntent, findKey, readRow } from "./Ledger.ts"
+import { abortedBy, settle } from "./Settle.ts"
+import { isText } from "./StoredColumns.ts"
+import type { Thread } from "./Thread.ts"
+import { parsed, Unreadable } from "./Unreadable.ts"
+
+export interface AbortChild extends Identity {
+  readonly childId: MessageId
+  readonly author: string
+  readonly reason: string
+  readonly principal: Principal
+  readonly generation: Generation
+}
+
+const leaveMark = (block: Block, { author, childId, principal, reason }: AbortChild): void =>
+  block.sql.run(
+    "INSERT OR IGNORE INTO abortMarks (childId, abort) VALUES (?, ?)", // A2
+    childId,
+    JSON.stringify({ author, principal, reason }),
+  )
+
+/** The word that came before this child, once. // A2 */
+export const takeMark = (block: Block, childId: string): AbortIntent | undefined => {
+  const [mark] = block.sql.all<{ abort: string }>(
+    "SELECT abort FROM abortMarks WHERE childId = ?",
+    childId,
+  )
+  if (mark === undefined) return undefined
+  const said = parsed(mark.abort, "submissions") as { readonly [field: string]: unknown }
+  const { author, principal, reason } = said
+  if (![author, principal, reason].every(isText)) throw new Unreadable("submissions")
+  block.sql.run("DELETE FROM abortMarks WHERE childId = ?", childId)
+  return { author, principal, reason } as AbortIntent
+}
+
+interface Done {
+  readonly answer: Result.Result<void, Unavailable>
+  readonly running: SubmissionId | undefined
+}
+
+const done: Done = { answer: Result.succeed(undefined), running: undefined }
+
+const abortIn = (block: Block, call: AbortChild): Done => {
+  const late = fenced(block, call.generation)
+  if (late !== undefined) return { answer: Result.fail(late), running: undefined }
+  const known = findKey(block.sql, call.childId, call.principal)
+  const row = known === undefined ? undefined : readRow(block.sql, known.sequence)
+  if (row === undefined) {
+    leaveMark(block, call)
+    return done
+  }
+  if (row.state === "settled" || row.state === "joined" || row.abort !== null) return done
+  const intent = intend(block, row, call)
+  if (row.state === "running") return { ...done, running: row.id }
+  settle(block, row, abortedBy(intent, false)) // A1
+  return done
+}
+
+/** Takes the word. */
+export const abortChild = (
+  thread: Thread,
+  call: AbortChild,
+): Effect.Effect<Result.Result<void, Unavailable | ThreadUnreadable>, ReadFailure> =>
+  Effect.flatMap(
+    durable(thread, "abortChild", () =>
+      transactFirst(thread, call, (block) => abortIn(block, call)),
+    ),
+    ({ answer, running }) =>
+      running === undefined ? Effect.succeed(answer) : Effect.as(tell(thread, running), answer), // A1
+  )

@@ -1,0 +1,113 @@
+/**
+ * What became of entries that were carried: one block that takes what their targets have said.
+ *
+ * - A1 What is no longer here was acknowledged before; a late word changes nothing.
+ * - A2 What may pass is tried again later, longer each time, until its deadline. A child's notice has none: it comes
+ *   hourly in the end.
+ * - A3 What is refused for good ends there: a message is parked, so that somebody sees it; a child that nobody takes
+ *   is a child that has failed, and its parent is told in the same block.
+ */
+import { Effect, Result } from "effect"
+import { delayMillis } from "../contracts/Backoff.ts"
+import type { Unavailable } from "../contracts/Errors.ts"
+import type { Generation } from "../contracts/Identifiers.ts"
+import type { OutboxResult } from "../contracts/Outbox.ts"
+import { type Block, transactFirst } from "./Block.ts"
+import { durable, type ReadFailure } from "./Durable.ts"
+import { fenced } from "./Fence.ts"
+import type { Identity } from "./Identity.ts"
+import { delayEntry, findEntry, parkEntry, removeEntry, type StoredEntry } from "./Outbox.ts"
+import { takeChildSettled } from "./SettleChild.ts"
+import type { Thread } from "./Thread.ts"
+import { tellAnswered } from "./Waits.ts"
+
+export interface Acknowledgement extends Identity {
+  readonly results: ReadonlyArray<OutboxResult>
+  readonly generation: Generation
+}
+
+interface Answered {
+  readonly submission: number
+  readonly name: string
+}
+
+const day = 24 * 60 * 60 * 1_000
+
+/** When an entry that could not be taken is tried again. // A2 */
+const nextTryAt = (block: Block, entry: StoredEntry): number => {
+  const { messageRetryMaxMillis, messageRetryMillis, noticeSlowMillis } = block.thread.limits
+  const curve = { baseMillis: messageRetryMillis, maxMillis: messageRetryMaxMillis }
+  const isSlow = entry.kind !== "Message" && block.now - entry.queuedAt >= day
+  const at = block.now + (isSlow ? noticeSlowMillis : delayMillis(curve, entry.tries + 1))
+  return entry.deadlineAt === null ? at : Math.min(at, entry.deadlineAt)
+}
+
+const delayed = (block: Block, entry: StoredEntry, tag: string): void => {
+  if (entry.deadlineAt !== null && entry.deadlineAt <= block.now) parkEntry(block, entry, tag)
+  else delayEntry(block, entry, nextTryAt(block, entry))
+}
+
+/** A child that nobody takes has failed. // A3 */
+const refusedChild = (
+  block: Block,
+  entry: StoredEntry,
+  said: { readonly tag: string; readonly message: string },
+): Answered => {
+  takeChildSettled(block, entry.submission, {
+    name: entry.name,
+    childId: entry.id,
+    settlement: { outcome: "failed", failure: { tag: said.tag, message: said.message } },
+  })
+  return { submission: entry.submission, name: entry.name }
+}
+
+const acknowledgeOne = (block: Block, { id, result }: OutboxResult): Answered | undefined => {
+  const entry = findEntry(block.sql, id)
+  if (entry === undefined) return undefined // A1
+  switch (result._tag) {
+    case "Taken":
+      removeEntry(block, entry)
+      return undefined
+    case "Refused": {
+      if (entry.kind === "Message") {
+        parkEntry(block, entry, result.tag) // A3
+        return undefined
+      }
+      removeEntry(block, entry)
+      return entry.kind === "Child" ? refusedChild(block, entry, result) : undefined
+    }
+    case "Delayed":
+      delayed(block, entry, result.tag)
+      return undefined
+    default:
+      delayed(block, entry, "Unrecognized")
+      return undefined
+  }
+}
+
+interface Done {
+  readonly answer: Result.Result<void, Unavailable>
+  readonly answered: ReadonlyArray<Answered>
+}
+
+const acknowledgeIn = (block: Block, { generation, results }: Acknowledgement): Done => {
+  const late = fenced(block, generation)
+  if (late !== undefined) return { answer: Result.fail(late), answered: [] }
+  const answered = results.flatMap((result) => acknowledgeOne(block, result) ?? [])
+  return { answer: Result.succeed(undefined), answered }
+}
+
+/** Takes what became of entries. */
+export const acknowledgeOutbox = (
+  thread: Thread,
+  call: Acknowledgement,
+): Effect.Effect<Result.Result<void, Unavailable>, ReadFailure> =>
+  Effect.map(
+    durable(thread, "acknowledge", () =>
+      transactFirst(thread, call, (block) => acknowledgeIn(block, call)),
+    ),
+    ({ answer, answered }) => {
+      for (const { name, submission } of answered) tellAnswered(thread, submission, [name])
+      return answer
+    },
+  )
