@@ -58,20 +58,3 @@ export const QuoteLive = Quote.handler(
     return first.branch === "answered" ? `answered ${first.value}` : first.branch
   }),
 )
-
-export const Paid = Agent.make("paid", { input: Schema.String, output: Schema.String })
-
-const Notice = Schema.Struct({ transaction: Schema.String })
-const ask = (order: string, token: string): Effect.Effect<string> =>
-  Effect.succeed(`asked for ${order}, to be answered to ${token.length} characters`)
-
-export const PaidLive = Paid.handler(
-  Effect.fn("Paid")(function* (order, run) {
-    const token = yield* run.callback("payment")
-    yield* run.step("ask", Schema.String, ask(order, token))
-    return yield* run.waitFor("payment", Notice, { timeout: "3 days" }).pipe(
-      Effect.map(({ transaction }) => `paid by ${transaction}`),
-      Effect.catchTag("WaitTimedOut", () => Effect.succeed("never paid")),
-    )
-  }),
-)
