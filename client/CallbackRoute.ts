@@ -127,21 +127,21 @@ const isAdmitted = (token: CallbackToken, env: unknown, options: CallbackOptions
 }
 
 /** Answers a request under `/callback/`. */
-export const callbackRoute = async (
+export const callbackRoute = (
   request: Request,
   env: unknown,
   options: CallbackOptions,
-): Promise<Response> => {
-  if (request.method !== "POST") return usePost()
-  const long = longHeaders(request)
-  if (long !== undefined) return long
-  const token = tokenOfPath(new URL(request.url).pathname)
-  if (Option.isNone(token)) return nothingHere() // R1
-  if (!(await Effect.runPromise(isAdmitted(token.value, env, options)))) return limited() // R2
-  const targets = options.targets(env)
-  return received(request, token.value, targets).pipe(
-    Effect.ensuring(Effect.sync(targets.close)),
-    Effect.provideService(CurrentLimits, options.limits),
-    Effect.runPromise,
-  )
-}
+): Effect.Effect<Response> =>
+  Effect.gen(function* () {
+    if (request.method !== "POST") return usePost()
+    const long = longHeaders(request)
+    if (long !== undefined) return long
+    const token = tokenOfPath(new URL(request.url).pathname)
+    if (Option.isNone(token)) return nothingHere() // R1
+    if (!(yield* isAdmitted(token.value, env, options))) return limited() // R2
+    const targets = options.targets(env)
+    return yield* received(request, token.value, targets).pipe(
+      Effect.ensuring(Effect.sync(targets.close)),
+      Effect.provideService(CurrentLimits, options.limits),
+    )
+  })

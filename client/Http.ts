@@ -181,7 +181,8 @@ const route = async (
   if (!URL.canParse(request.url)) return refusal(400, "The Host header names no host")
   const { pathname } = new URL(request.url)
   if (isCallback(pathname)) {
-    return preflight(request, options.allowed) ?? (await callbackRoute(request, env, options))
+    const allowed = preflight(request, options.allowed)
+    return allowed ?? (await Effect.runPromise(callbackRoute(request, env, options)))
   }
   switch (pathname) {
     case "/health":

@@ -7,7 +7,7 @@
  *   what the caller is, never from a payload. Where one owner calls another, for the sender that the payload names.
  * - Z3 An edge refuses what the grants do not name before it calls an object.
  * - Z4 The application's policy is asked once per public call, before its handler reads or writes; of a call that
- *   names several threads once about each, and one denial denies the call.
+ *   names several threads once about each, and one denial denies the call. Of a callback both objects ask.
  * - Z5 A policy that fails is logged by its name and where it came from, never in its words: they may be a secret's.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
@@ -124,8 +124,9 @@ export interface Operation {
 export interface Authorizer {
   /**
    * Succeeds to allow, fails with `OperationDenied` to refuse. Asked once per public call, in the
-   * object that serves it, before anything is read or written. What else it does (a failure, a defect,
-   * more than `authorizeMillis`) is `Unavailable` to the caller, never a denial.
+   * object that serves it, before anything is read or written; about `callback` (whose principal is `callback`, whoever
+   * called) by the thread, which knows the token, and then by the owner, which is told the submission. What else it does
+   * (a failure, a defect, more than `authorizeMillis`) is `Unavailable` to the caller, never a denial.
    */
   readonly authorize: (operation: Operation) => Effect.Effect<void, unknown>
 }

@@ -1,6 +1,7 @@
 /** The SDK from Node, over a socket, with a real workerd process. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createHeddle, type Heddle } from "../../client/sdk/index.ts"
+import { decide, passOn, toApprove } from "../../examples/12-answer.ts"
 import { mintToken } from "../../scripts/mintToken.ts"
 import { withTemporaryFolder } from "../../scripts/temporaryFolder.ts"
 import { type RunningWorkerd, startWorkerd } from "../../scripts/workerd.ts"
@@ -116,15 +117,14 @@ describe("the SDK from Node, over HTTP", () => {
       if (kind === "ApprovalRequested") break
     }
     const run = { ...place, submissionId }
-    const said = { ...run, name: "refund", author: "Ann", reason: "it came back" }
-    expect(await heddle.resolveApproval({ ...said, approved: true })).toMatchObject({
-      approved: true,
-    })
-    expect(await refusalOf(heddle.resolveApproval({ ...said, approved: false }))).toMatchObject({
-      tag: "ResolutionConflict",
-    })
-    const signal = { ...run, name: "carrier", payload: { parcel: 7 } }
-    expect(await heddle.signal(signal)).toMatchObject({ duplicate: false })
+    const options = { url: running.url, token: await mint(["shop-*"]) }
+    const waiting = { ...run, name: "refund" }
+    expect(await toApprove(options, ownerId)).toMatchObject([{ submissionId, name: "refund" }])
+    expect(await decide(options, waiting, true)).toBe("decided")
+    expect(await decide(options, waiting, true)).toBe("decided")
+    expect(await decide(options, waiting, false)).toContain("decided already")
+    const carrier = { ...run, name: "carrier" }
+    expect(await passOn(options, carrier, { parcel: 7 })).toMatchObject({ duplicate: false })
     const hook = await fetch(`${running.url}/callback/${token}`, {
       method: "POST",
       headers: { "content-type": "application/x-www-form-urlencoded" },
@@ -134,7 +134,10 @@ describe("the SDK from Node, over HTTP", () => {
     expect(await heddle.awaitSettled(run)).toMatchObject({
       output: { approved: true, carrier: { parcel: 7 }, payment: { status: "paid" } },
     })
-    expect(await heddle.signal(signal)).toMatchObject({ duplicate: true, state: "settled" })
+    expect(await passOn(options, carrier, { parcel: 7 })).toMatchObject({
+      duplicate: true,
+      state: "settled",
+    })
     const nobody = await fetch(`${running.url}/callback/${token.slice(0, -1)}x`, { method: "POST" })
     expect(nobody.status).toBe(404)
   })

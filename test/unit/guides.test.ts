@@ -45,6 +45,11 @@ describe.each([
     blocks: 5,
   },
   { path: "docs/call-from-node.md", examples: ["11-from-node.ts"], blocks: 2 },
+  {
+    path: "docs/wait-for-people-and-webhooks.md",
+    examples: ["02-approval.ts", "07-webhook.ts", "12-answer.ts"],
+    blocks: 4,
+  },
 ])("$path", ({ path, examples, blocks }) => {
   const guide = read(path)
 
@@ -75,6 +80,7 @@ describe("the guides", () => {
     "docs/deploy.md",
     "docs/errors.md",
     "docs/upgrade.md",
+    "docs/wait-for-people-and-webhooks.md",
   ])("%s names only files that exist", (path) => {
     const named = filesNamedIn(read(path)).filter((file) => !file.startsWith("src/"))
     expect(named.length).toBeGreaterThan(0)
