@@ -210,6 +210,37 @@ describe("a race of branches with several operations", () => {
     expect(await recorded(world)).not.toContain("StepCompleted never")
   })
 
+  it("asks for nothing in a branch that has lost and is not interrupted yet", async () => {
+    let isDecided = () => false
+    const decided = async () => {
+      while (!isDecided()) await new Promise((resolve) => setImmediate(resolve))
+      return 1
+    }
+    const live = Agent.make("late", json).handler(
+      Effect.fn(function* (_, run) {
+        const works = Effect.andThen(
+          run.step("work", Schema.Json, Effect.promise(decided)),
+          run.approval("more", { summary: "?" }),
+        )
+        const { branch } = yield* run.race("r", {
+          works,
+          asked: run.approval("ask", { summary: "?" }),
+        })
+        return branch
+      }),
+    )
+    const world = makeWorld({ agents: [live] })
+    const { decide, submissionId } = await start(world, "late")
+    const turn = dispatched(world)
+    await waiting(world, ["ask"])
+    isDecided = () => openWaits(world).length === 0
+    await taken(decide(submissionId, "ask", true))
+    await turn
+    await drain(world)
+    expect(await outputOf(world, submissionId)).toBe("asked")
+    expect(await recorded(world)).not.toContain("ApprovalRequested more")
+  })
+
   it("is not suspended between the end of a branch and its decision", async () => {
     const live = Agent.make("beside", json).handler(
       Effect.fn(function* (_, run) {

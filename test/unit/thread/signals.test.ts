@@ -195,7 +195,13 @@ describe("a callback", () => {
   })
 
   it("is another for each thread", async () => {
-    expect((await given()).token).not.toBe((await given()).token)
+    const [one, other] = [await given(), await given()]
+    expect(one.token).not.toBe(other.token)
+    const keyOf = ({ world }: typeof one) =>
+      world.storage.sql.all<{ callbackKey: string }>("SELECT callbackKey FROM meta")[0]?.callbackKey
+    // Whoever knows the ids of a run knows nothing of its tokens: they come of a secret of the thread.
+    expect(keyOf(one)).toMatch(/^[0-9a-f]{64}$/)
+    expect(keyOf(one)).not.toBe(keyOf(other))
   })
 
   it("of a thread that was never written to leads nowhere, and leaves it so", async () => {

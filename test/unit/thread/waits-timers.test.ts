@@ -2,6 +2,7 @@
 import { Deferred, Effect, Fiber, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
+import { waitForQuiet } from "../../../thread-actors/Quiet.ts"
 import { accepted, drain, go, makeWorld, until } from "./harness.ts"
 import { taken } from "./operators.ts"
 import {
@@ -136,6 +137,46 @@ describe("a sleep", () => {
     await taken(outside(world).decide(submissionId, "ok", true))
     await drain(world)
     expect(await outputOf(world, submissionId)).toBe(true)
+  })
+})
+
+describe("a time that is overdue", () => {
+  it("of a wait that new code does not come to keeps no run from being suspended", async () => {
+    const before = Agent.make("changed", json).handler(
+      Effect.fn(function* (_, run) {
+        const asked = run.approval("a", { summary: "?" })
+        yield* Effect.all([run.sleep("nap", "1 hour"), asked], { concurrency: 2 })
+        return 1
+      }),
+    )
+    const after = Agent.make("changed", json).handler(
+      Effect.fn(function* (_, run) {
+        yield* run.approval("a", { summary: "?" })
+        yield* run.approval("b", { summary: "?" })
+        return 2
+      }),
+    )
+    const world = makeWorld({ agents: [before] })
+    const { submissionId } = await accepted(world.admit("changed", 1))
+    await dispatched(world)
+    await taken(outside(world).decide(submissionId, "a", true))
+    world.crash({ agents: [after] })
+    world.time.now += 2 * hour
+    expect(await dispatched(world)).toBe("Suspended")
+    expect(openWaits(world)).toEqual(["b"])
+  })
+})
+
+describe("the rest of an attempt", () => {
+  it("has not come while code of its agent has turns to come", async () => {
+    const live = { bodies: 0, bodyEnds: new Set(), turns: { count: 1 } }
+    let turns = 0
+    const macrotask = (task: () => void) => {
+      if (++turns === 5) live.turns.count = 0
+      setImmediate(task)
+    }
+    await go(waitForQuiet({ live, thread: { host: { macrotask } } } as never))
+    expect(turns).toBeGreaterThanOrEqual(5)
   })
 })
 
