@@ -29,7 +29,7 @@ import type { AcceptMessages } from "./owner-object/AcceptMessages.ts"
 import { makeOwnerObject } from "./owner-object/OwnerObject.ts"
 import { makeOwnerRegistry, type OwnerRegistryClass } from "./owner-object/OwnerRegistry.ts"
 import { type Failpoints, inert } from "./platform/Failpoint.ts"
-import type { AgentLive, Agents } from "./thread-actors/Agent.ts"
+import { type AgentLive, type Agents, maxRunningOf } from "./thread-actors/Agent.ts"
 import { agentsDigest } from "./thread-actors/AgentsDigest.ts"
 import { makeThreadActor } from "./thread-actors/ThreadActor.ts"
 
@@ -230,6 +230,7 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   const failpointsOf = (object: ObjectUnderTest): Failpoints =>
     typeof failpoints === "function" ? failpoints(object) : failpoints
   const digest = agentsDigest(agents)
+  const maxRunning = maxRunningOf(agents)
   const given: Services<never> = options.services ?? Layer.empty
   const services = (env: unknown) => (typeof given === "function" ? given(env as never) : given)
   const names = { owners: "OWNERS", threads: "THREADS", registry: "REGISTRY", ...options.bindings }
@@ -260,6 +261,7 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
       return {
         ...shared(env),
         failpoints: failpointsOf({ kind: "owner", state }),
+        maxRunning,
         peer: (ownerId: OwnerId) => stubTarget(() => peers.getByName(ownerId)),
         acceptMessages: options.acceptMessages,
         searchesOutcomes: options.search?.outcomes,

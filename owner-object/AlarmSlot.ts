@@ -66,6 +66,8 @@ export interface Deadlines {
   readonly now: number
   /** Whether lanes that wait for a run to end count, since one may start. */
   readonly held: boolean
+  /** The first ticket of the lanes that the limit of an agent held and holds no more. */
+  readonly freeTicket: number | undefined
   /** When the owner is to be entered in the registry; undefined when it need not. */
   readonly entryAt: number | undefined
   /** When the directory and the search index want a batch; undefined when they are up to date. */
@@ -77,9 +79,10 @@ export const armEarliest = (
   slot: AlarmSlot,
   sql: Sql,
   life: Life,
-  { now, held, entryAt, projectAt }: Deadlines,
+  { now, held, freeTicket, entryAt, projectAt }: Deadlines,
 ): "rearmed" | "cleared" => {
-  const ticket = life.version === 0 ? undefined : earliestTicket(sql, held)
+  const first = life.version === 0 ? undefined : earliestTicket(sql, held)
+  const ticket = freeTicket === undefined ? first : Math.min(first ?? Infinity, freeTicket)
   const outbox = earliestOutbox({ sql, version: life.version })
   const laneAt = ticketMillis(Math.min(ticket ?? Infinity, outbox ?? Infinity))
   const at = Math.min(laneAt, entryAt ?? Infinity, projectAt ?? Infinity)

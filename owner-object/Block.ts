@@ -16,6 +16,7 @@
  *   without a report, so that there will be one. A push proves nothing: it may have been overtaken.
  */
 import {
+  type AgentId,
   type Generation,
   incarnationOf,
   makeGeneration,
@@ -24,11 +25,12 @@ import {
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { freeTicket, holds, roomOf } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { missingTool } from "./Answer.ts"
 import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
-import { type BindingWait, emptyLane, isRunning, type Lane } from "./Lane.ts"
+import { agentAtWork, type BindingWait, emptyLane, isHeld, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { type MaintenanceRow, recount, writeMaintenance } from "./Maintenance.ts"
@@ -90,6 +92,7 @@ const entryAtOf = ({ life, maintenance }: Block): number | undefined =>
 export const deadlinesOf = (block: Block): AlarmSlot.Deadlines => ({
   now: block.now,
   held: mayStart(block),
+  freeTicket: mayStart(block) ? freeTicket(block) : undefined,
   entryAt: entryAtOf(block),
   projectAt: Projected.deadlineOf(block),
 })
@@ -159,6 +162,7 @@ export const writeLane = (
   const outboxTicket = nextOutboxTicket(block, before, watched, options)
   const written: Lane = { ...watched, ...work, outboxTicket }
   LaneTable.writeLane(block.host.storage.sql, written) // B1
+  if (isHeld(written.work) && written.work !== "held") life.holdsAgents = true
   block.written.add(lane.threadId)
   count(block, before, written)
   Projected.note(block, before, written)
@@ -199,6 +203,20 @@ export const noteDeadline = (block: Block, ticket: number | undefined): void => 
 /** A counter is derived: were it ever wrong, it must not make what shows it fail. */
 const moved = (counter: number, by: number): number => Math.max(0, counter + by)
 
+/** The counts of agents with one attempt ended, and one started. An agent of which none runs has no count. */
+const movedAgents = (
+  counts: MaintenanceRow["runningOf"],
+  ended: AgentId | undefined,
+  started: AgentId | undefined,
+): MaintenanceRow["runningOf"] => {
+  if (counts === undefined || ended === started) return counts
+  const next = { ...counts }
+  if (started !== undefined) next[started] = (next[started] ?? 0) + 1
+  if (ended !== undefined) next[ended] = moved(next[ended] ?? 0, -1)
+  if (ended !== undefined && next[ended] === 0) delete next[ended]
+  return next
+}
+
 const isFaulted = (lane: Lane | undefined): boolean => lane?.marks.faultRetryAt !== undefined
 
 /** Keeps the counters of the maintenance row in step with the rows. */
@@ -209,17 +227,23 @@ const count = (block: Block, before: Lane | undefined, after: Lane | undefined):
     Number(after !== undefined && isRunning(after)) -
     Number(before !== undefined && isRunning(before))
   const faulted = Number(isFaulted(after)) - Number(isFaulted(before))
-  if (lanes === 0 && nonterminal === 0 && running === 0 && faulted === 0) return
+  const ended = agentAtWork(before)
+  const started = agentAtWork(after)
+  if (lanes === 0 && nonterminal === 0 && running === 0 && faulted === 0 && ended === started)
+    return
   const row = block.maintenance
   block.maintenance = {
     ...row,
     lanes: moved(row.lanes, lanes),
     nonterminal: moved(row.nonterminal, nonterminal),
     running: moved(row.running, running),
+    runningOf: movedAgents(row.runningOf, ended, started),
     faulted: moved(row.faulted, faulted),
   }
   // A lane that is held may start now.
   if (running < 0 && row.running >= block.limits.runningPerOwner) noteDeadline(block, toTicket(0))
+  if (ended !== undefined && ended !== started && roomOf(block, ended) > 0 && holds(block, ended))
+    noteDeadline(block, toTicket(0))
 }
 
 /** Whether another attempt may start, as this block leaves the owner. */

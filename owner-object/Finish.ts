@@ -11,6 +11,7 @@
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
+import { roomOf } from "./AgentLimits.ts"
 import { acceptReport, type Block, deleteLane, laneOrNew, writeLane, mayStart } from "./Block.ts"
 import { type Lane, type Marks, withoutHold } from "./Lane.ts"
 import { removeForgotten } from "./Forgotten.ts"
@@ -37,7 +38,7 @@ export const vanishes = (overlap: Pick<Overlap, "madeRow" | "allRefused">, lane:
 
 /** A hold ends with its reason: while another attempt may start, no mutation leaves a lane held. */
 export const freed = (block: Block, marks: Marks): Marks =>
-  mayStart(block) ? withoutHold(marks) : marks
+  mayStart(block) && roomOf(block, marks.heldOf) > 0 ? withoutHold(marks) : marks
 
 const finishOne = (block: Block, ended: Ended): void => {
   const { life } = block

@@ -15,6 +15,7 @@ import type { ThreadUnreadable } from "../contracts/Errors.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { RecoveryFailure, RecoveryReport } from "../contracts/Recovery.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
+import { notStartedBy } from "./AgentLimits.ts"
 import * as Answer from "./Answer.ts"
 import { acceptReport, type Block, laneOrNew, openForWriting, writeLane } from "./Block.ts"
 import { failureOf, within } from "./Call.ts"
@@ -269,6 +270,9 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
           sliceMillis: limits.sliceMillis,
           attentionMillis: limits.attentionMillis,
           suspect: pick.lane.suspect,
+          ...(life.maxRunning.size === 0
+            ? {}
+            : { notAgents: notStartedBy(life, pick.lane.report?.head?.agent) }),
         }),
         (block, answer) => commitTurn(owner, block, pass, pick, answer),
       )

@@ -4,11 +4,31 @@
  * The report is what the thread last said; the rest are the owner's own marks. A lane that might have
  * changed since its report is enrolled or must be visited, and is looked at before it is believed.
  */
-import type { Generation, Principal, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
+import type {
+  AgentId,
+  Generation,
+  Principal,
+  SubmissionId,
+  ThreadId,
+} from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 
 /** The kinds of work a lane can need. Each kind that calls a thread has slots of its own. */
-export type Work = "forget" | "visit" | "recover" | "dispatch" | "binding" | "held"
+export type Work =
+  | "forget"
+  | "visit"
+  | "recover"
+  | "dispatch"
+  | "binding"
+  | "held"
+  | `held:${string}`
+
+/** What a lane needs that its agent's limit holds: the end of a run of that agent. */
+export const heldOf = (agent: AgentId): Work => `held:${agent}`
+
+/** Whether it waits for the end of another's run. */
+export const isHeld = (work: Work | undefined): boolean =>
+  work === "held" || work?.startsWith("held:") === true
 
 /** The works that want a call at their time. A held lane waits for the end of another's run. */
 export const timedWorks: ReadonlyArray<Work> = ["forget", "visit", "recover", "dispatch", "binding"]
@@ -87,6 +107,8 @@ export interface Marks {
   readonly condemned?: Condemned
   /** It would start one attempt too many: it keeps its ticket until another's run ends. */
   readonly held?: true
+  /** As many attempts of this agent run as may: it keeps its ticket until one of them ends. */
+  readonly heldOf?: AgentId
   /** Its outbox could not be carried. No wait of the lane itself. */
   readonly outbox?: OutboxWait
 }
@@ -135,6 +157,14 @@ export const isOutboxSlow = ({ marks, outboxTicket }: Lane): boolean =>
 export const isRunning = (lane: Lane): boolean =>
   lane.report?.head?.state === "running" && lane.report.recoverAt === undefined
 
+/** Of which agent an attempt may run in the thread; a turn that nobody answered may have started one. */
+export const agentAtWork = (lane: Lane | undefined): AgentId | undefined => {
+  const head = lane?.report?.head
+  if (lane === undefined || head === undefined) return undefined
+  if (lane.marks.faultRetryAt !== undefined) return undefined
+  return isRunning(lane) || (lane.mustVisit && lane.suspect) ? head.agent : undefined
+}
+
 /** The marks without backoff, stall and counts: what any mutation or a fresh success leaves. */
 export const withoutBackoff = (marks: Marks): Marks => {
   const { failures: _f, failingSinceAt: _s, unchanged: _u, backoffUntilAt: _b, ...rest } = marks
@@ -149,7 +179,7 @@ export const withoutUnseen = (marks: Marks): Marks => {
 
 /** The marks of a lane that was given its turn. */
 export const withoutHold = (marks: Marks): Marks => {
-  const { held: _h, ...rest } = marks
+  const { held: _h, heldOf: _o, ...rest } = marks
   return rest
 }
 

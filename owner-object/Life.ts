@@ -12,10 +12,11 @@
 import type { Exit } from "effect"
 import type { WorkOwed } from "../contracts/Errors.ts"
 import type { ForgetReply } from "../contracts/Forget.ts"
-import type { Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { AgentId, Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { heldAgents } from "./HeldTable.ts"
 import { deadline, none } from "./Entry.ts"
 import { type BindingCursor, earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
@@ -65,6 +66,8 @@ export interface Flight {
   readonly slow: boolean
   /** Whether it may start an attempt. */
   readonly starts: boolean
+  /** Of which agent, as far as it is known. */
+  readonly agent?: AgentId | undefined
 }
 
 /** A carry under way in a pass. */
@@ -111,6 +114,10 @@ export interface Life {
   behindMillis: number
   /** Whether this deployment has an owner registry to enter. */
   readonly registers: boolean
+  /** How many attempts of an agent may run at once, as this deployment says. */
+  maxRunning: ReadonlyMap<AgentId, number>
+  /** Whether lanes may be held by the limit of an agent; false only where none is. */
+  holdsAgents: boolean
   /** Whether it is known that nothing has a deadline. */
   quiet: boolean
   readonly overlaps: Map<ThreadId, Overlap>
@@ -168,6 +175,8 @@ export const beginLife = (
     armedAt: armedAt ?? undefined,
     behindMillis: 0,
     registers,
+    maxRunning: new Map(),
+    holdsAgents: version > 0 && heldAgents(sql).length > 0,
     quiet:
       version === 0 ||
       (earliestTicket(sql, true) === undefined &&

@@ -8,7 +8,7 @@ import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Entry, none } from "./Entry.ts"
 import { noProjections, type Projections } from "./Projections.ts"
-import { entryOf, passReportOf, projectionsOf, threadIdsOf } from "./Stored.ts"
+import { agentCountsOf, entryOf, passReportOf, projectionsOf, threadIdsOf } from "./Stored.ts"
 import { storedVersion } from "./Tables.ts"
 
 export interface MaintenanceRow {
@@ -23,6 +23,8 @@ export interface MaintenanceRow {
   readonly nonterminal: number
   /** Lanes whose thread runs an attempt. */
   readonly running: number
+  /** Of these and of those that may run, how many of each agent; undefined where nobody has counted. */
+  readonly runningOf: Readonly<Record<string, number>> | undefined
   /** Lanes with a recorded fault. */
   readonly faulted: number
   readonly lastServed: ThreadId | undefined
@@ -43,6 +45,7 @@ export const untouched = (ownerId: OwnerId): MaintenanceRow => ({
   lanes: 0,
   nonterminal: 0,
   running: 0,
+  runningOf: {},
   faulted: 0,
   lastServed: undefined,
   lastRecovered: undefined,
@@ -77,6 +80,8 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
     lanes: row.lanes,
     nonterminal: row.nonterminal,
     running: row.running,
+    // Absent in tables of earlier versions.
+    runningOf: agentCountsOf(row["running_of"]),
     // Absent in tables of the first version, until the next mutation.
     faulted: Number(row["faulted"] ?? 0),
     lastServed: (row.last_served as ThreadId | null) ?? undefined,
@@ -95,8 +100,8 @@ export const storedOwnerId = (sql: Sql): OwnerId | undefined =>
 export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
   sql.run(
     `INSERT OR REPLACE INTO maintenance (id, owner_id, incarnation, in_flight, unfinished, lanes,
-      nonterminal, running, faulted, last_served, last_recovered, last_pass, entry, projections)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      nonterminal, running, running_of, faulted, last_served, last_recovered, last_pass, entry, projections)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.ownerId,
     row.incarnation,
     JSON.stringify(row.inFlight),
@@ -104,6 +109,7 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     row.lanes,
     row.nonterminal,
     row.running,
+    row.runningOf === undefined ? null : JSON.stringify(row.runningOf),
     row.faulted,
     row.lastServed ?? null,
     row.lastRecovered ?? null,
@@ -112,11 +118,27 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     JSON.stringify(row.projections),
   )
 
-type Counters = Pick<MaintenanceRow, "lanes" | "nonterminal" | "running" | "faulted">
+type Counters = Pick<MaintenanceRow, "lanes" | "nonterminal" | "running" | "runningOf" | "faulted">
 
 /** A sum over rows that may be damaged: what it gives may be anything. */
 const counterOf = (sum: unknown): number =>
   typeof sum === "number" && Number.isFinite(sum) ? Math.max(0, Math.trunc(sum)) : 0
+
+/** How many attempts of each agent may run, as the lanes' rows have it: as `agentAtWork` tells of one. */
+export const countAgents = (sql: Sql): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    sql
+      .all<{ agent: string | number | null; lanes: number }>(
+        `SELECT agent, COUNT(*) AS lanes FROM (SELECT CASE
+           WHEN json_valid(report) AND json_valid(marks) THEN CASE
+             WHEN json_type(marks, '$.faultRetryAt') IS NOT NULL THEN NULL
+             WHEN must_visit = 1 AND suspect = 1 THEN json_extract(report, '$.head.agent')
+             WHEN json_extract(report, '$.head.state') = 'running'
+               AND json_type(report, '$.recoverAt') IS NULL THEN json_extract(report, '$.head.agent')
+           END END AS agent FROM lanes) WHERE agent IS NOT NULL GROUP BY agent`,
+      )
+      .map(({ agent, lanes }) => [String(agent), lanes]),
+  )
 
 /** The counters as the lanes' rows have them. Reads all of them: only for what no difference can tell. */
 export const recount = (sql: Sql): Counters => {
@@ -132,6 +154,7 @@ export const recount = (sql: Sql): Counters => {
     lanes: counterOf(row?.["lanes"]),
     nonterminal: counterOf(row?.["nonterminal"]),
     running: counterOf(row?.["running"]),
+    runningOf: countAgents(sql),
     faulted: counterOf(row?.["faulted"]),
   }
 }

@@ -13,7 +13,7 @@ import type { Limits } from "../contracts/Limits.ts"
 import type { Obligation, ObligationPage } from "../contracts/Obligation.ts"
 import type { RecoveryFault } from "../contracts/Recovery.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
-import type { Lane } from "./Lane.ts"
+import { isHeld, type Lane } from "./Lane.ts"
 import { pageLanes } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./FaultTable.ts"
@@ -76,6 +76,10 @@ export const heldBy = (
   // A tool that is missing is told by the report, one wait for each call.
   if (binding?.submissionId === submissionId && binding.ofTool !== true) {
     return by("binding", binding.sinceAt ?? binding.reportedAt, binding.name)
+  }
+  if (isHeld(lane.work)) {
+    const name = lane.work === "held" ? undefined : marks.heldOf
+    return by("held", lane.nextAt === undefined ? acceptedAt : ticketMillis(lane.nextAt), name)
   }
   return undefined
 }

@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
 import type { RpcClient } from "effect/rpc"
 import { StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
-import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import type { RegistryRpc } from "../contracts/RegistryRpc.ts"
@@ -49,6 +49,8 @@ export interface Owner {
   readonly codeVersion: string
   /** The names and schemas of this deployment's agents. */
   readonly agentsDigest: string
+  /** How many attempts of an agent may run at once; those that are not named have no limit. */
+  readonly maxRunning: ReadonlyMap<AgentId, number>
   /** One kept client of all threads of this owner. */
   readonly threads: ThreadClient
   /** The owner registry; undefined in a deployment without one. */
@@ -114,6 +116,7 @@ const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
     // Nothing of it is in a hurry: the first work of a life comes first.
     lookMillis: owner.limits.coverMillis,
   })
+  owner.life.maxRunning = owner.maxRunning
   return owner.life
 }
 

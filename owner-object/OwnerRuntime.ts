@@ -11,7 +11,7 @@ import {
   callerMiddlewareLayer,
   withPolicy,
 } from "../contracts/Authorization.ts"
-import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
@@ -32,6 +32,8 @@ export interface OwnerOptions {
   readonly limits: Limits
   readonly codeVersion: string
   readonly agentsDigest: string
+  /** How many attempts of an agent may run at once in an owner; without an entry, as many as may at all. */
+  readonly maxRunning?: ReadonlyMap<AgentId, number>
   /** The one native method of a thread's object. */
   readonly thread: (ownerId: OwnerId, threadId: ThreadId) => WireTarget
   /** The one native method of another owner's object. */
@@ -110,6 +112,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       failpoints: options.failpoints,
       codeVersion: options.codeVersion,
       agentsDigest: options.agentsDigest,
+      maxRunning: options.maxRunning ?? new Map(),
       threads,
       registry,
       peers,

@@ -15,6 +15,7 @@ import { Effect, Exit, Fiber, Latch } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
+import { freeTicket } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
 import { bindingsLeft, releaseBindings } from "./BindingRelease.ts"
@@ -24,8 +25,8 @@ import { fly } from "./Flight.ts"
 import { isRunning } from "./Lane.ts"
 import { earliestTicket, nextFutureTicket } from "./LaneTable.ts"
 import type { Life, RunningPass } from "./Life.ts"
-import type { CarryPick } from "./Carry.ts"
 import { flyOutbox, selectCarries, slotFreeAt } from "./OutboxFlight.ts"
+import type { CarryPick } from "./Carry.ts"
 import { earliestOutbox, nextFutureOutbox } from "./OutboxTable.ts"
 import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
 import { project } from "./Project.ts"
@@ -53,8 +54,9 @@ const anythingDue = (block: Block): boolean => {
   if ((Projected.deadlineOf(block) ?? Infinity) <= block.now) return true
   const { sql } = block.host.storage
   const ticket = earliestTicket(sql, mayStart(block))
+  const free = mayStart(block) ? freeTicket(block) : undefined
   const outbox = earliestOutbox({ sql, version: block.life.version })
-  return Math.min(ticket ?? Infinity, outbox ?? Infinity) < dueBefore(block.now)
+  return Math.min(ticket ?? Infinity, free ?? Infinity, outbox ?? Infinity) < dueBefore(block.now)
 }
 
 /** Ends at once when nothing is due; else arms for the case that this pass never ends. */
@@ -140,6 +142,7 @@ const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
       kind: pick.kind,
       slow: pick.slow,
       starts: pick.kind === "dispatch" && !isRunning(pick.lane),
+      agent: pick.lane.report?.head?.agent,
     })
     pass.calls += 1
     // If this call is what kills the object, its line is the last one.

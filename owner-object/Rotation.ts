@@ -15,7 +15,7 @@
  */
 import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
-import { isRunning, type Lane, type Work } from "./Lane.ts"
+import { heldOf, isHeld, isRunning, type Lane, type Work } from "./Lane.ts"
 
 /** Something to do, from a time on (epoch milliseconds; 0 or any past time is now). */
 export interface Need {
@@ -30,11 +30,16 @@ export interface Cover {
 
 /** The earlier of a need and the end of a cover. What is held has no time of its own. */
 const coveredBy = (asked: Need | undefined, cover: Need): Need =>
-  asked === undefined || asked.work === "held" || cover.at < asked.at ? cover : asked
+  asked === undefined || isHeld(asked.work) || cover.at < asked.at ? cover : asked
 
 /** What would start an attempt, unless it waits for the end of another's. // R7 */
-const starting = (lane: Lane, need: Need, now: number): Need =>
-  lane.marks.held === true && need.at <= now ? { ...need, work: "held" } : need
+const starting = (lane: Lane, need: Need, now: number): Need => {
+  if (need.at > now) return need
+  const agent = lane.report?.head?.agent
+  // The limit of another agent than the head's holds it no more.
+  if (agent !== undefined && lane.marks.heldOf === agent) return { ...need, work: heldOf(agent) }
+  return lane.marks.held === true ? { ...need, work: "held" } : need
+}
 
 /** The lines of the table from `recoverAt` on: what the stored report asks for. */
 const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined => {
@@ -59,7 +64,8 @@ const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined
   if (binding !== undefined && binding.submissionId === report.head?.submissionId) {
     return starting(lane, { work: "binding", at: Math.max(dueAt, binding.notBefore) }, now)
   }
-  return { work: lane.marks.held === true ? "held" : "dispatch", at: dueAt }
+  const work = lane.marks.held === true ? "held" : "dispatch"
+  return starting(lane, { work, at: dueAt }, now)
 }
 
 /**

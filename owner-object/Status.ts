@@ -6,7 +6,7 @@ import type { LaneStatus, MaintenanceStatus } from "../contracts/Maintenance.ts"
 import type { RecoveryFault } from "../contracts/Recovery.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { type Condemned, isRunning, type Lane } from "./Lane.ts"
+import { type Condemned, isHeld, isRunning, type Lane, type Work } from "./Lane.ts"
 import { countDue, oldestEnrolled, readLane } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./FaultTable.ts"
@@ -71,6 +71,10 @@ const condemnedStatus = ({ abort, author, reason, sinceAt }: Condemned) => ({
   sinceAt,
 })
 
+/** Whose limit holds a lane is told by its obligation. */
+const workKindOf = (work: Work | undefined): Exclude<Work, `held:${string}`> | undefined =>
+  isHeld(work) ? "held" : (work as Exclude<Work, `held:${string}`> | undefined)
+
 /** A lane as its owner sees it. `now` tells which waits are still ahead. */
 export const laneStatus = (
   threadId: ThreadId,
@@ -82,7 +86,7 @@ export const laneStatus = (
   return {
     threadId,
     known: lane !== undefined,
-    ...present("work", lane?.work),
+    ...present("work", workKindOf(lane?.work)),
     ...present("workAt", lane?.nextAt === undefined ? undefined : ticketMillis(lane.nextAt)),
     ...present(
       "outboxAt",

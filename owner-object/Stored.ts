@@ -3,7 +3,7 @@
  * why a read, a pass or a start fails. Whoever reads it decides what nothing means there.
  */
 import { Schema } from "effect"
-import { Principal, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
+import { AgentId, Principal, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
 import { LaneReport } from "../contracts/LaneReport.ts"
 import { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import { RecoveryFailure } from "../contracts/Recovery.ts"
@@ -53,6 +53,7 @@ const isMarks: (value: unknown) => value is Marks = Schema.is(
     unseen: Schema.optionalKey(Schema.Struct({ visits: Schema.Finite, sinceAt: Schema.Finite })),
     condemned: Schema.optionalKey(Condemned),
     held: optionalTrue,
+    heldOf: Schema.optionalKey(AgentId),
     outbox: Schema.optionalKey(
       Schema.Struct({
         failures: Schema.Finite,
@@ -94,6 +95,7 @@ const said =
 
 export const reportOf = said(Schema.is(LaneReport))
 export const marksOf = said(isMarks)
+export const agentCountsOf = said(Schema.is(Schema.Record(Schema.String, Schema.Finite)))
 export const entryOf = said(isEntry)
 export const projectionsOf = said(isProjections)
 export const passReportOf = said(Schema.is(MaintenancePassReport))

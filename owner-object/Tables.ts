@@ -63,6 +63,7 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     `ALTER TABLE maintenance ADD COLUMN projections TEXT`,
     `ALTER TABLE lanes ADD COLUMN active_at INTEGER`,
   ],
+  [`ALTER TABLE maintenance ADD COLUMN running_of TEXT`],
 ]
 
 /** The version from which on there is a table of faults. */

@@ -11,6 +11,7 @@ import type { Limits } from "../contracts/Limits.ts"
 import type { AcceptMessages } from "../owner-object/AcceptMessages.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import type { Agents } from "../thread-actors/Agent.ts"
+import { maxRunningOf } from "../thread-actors/Agent.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../thread-actors/ThreadRuntime.ts"
 import { type CrashPoints, makeCrashPoints } from "./CrashPoints.ts"
@@ -84,7 +85,15 @@ export const makeTestObjects = (options: TestObjectsOptions): TestObjects => {
       failpoints: crashPoints.of(incarnation),
     }
     return object.kind === "owner"
-      ? built(makeOwnerRuntime(host, { ...shared, thread, peer: owner, acceptMessages }))
+      ? built(
+          makeOwnerRuntime(host, {
+            ...shared,
+            maxRunning: maxRunningOf(agents),
+            thread,
+            peer: owner,
+            acceptMessages,
+          }),
+        )
       : makeThread(host, { ...shared, agents, services, owner: (id: OwnerId) => owner(id) })
   }
 

@@ -22,6 +22,7 @@ const begin = () => {
       now: at,
       limits,
       held: true,
+      freeTicket: undefined,
       entryAt: undefined,
       projectAt: undefined,
     })
@@ -125,6 +126,7 @@ describe("the alarm slot", () => {
       armEarliest(storage.alarm, storage.sql, life, {
         now,
         held: true,
+        freeTicket: undefined,
         entryAt: undefined,
         projectAt: undefined,
       }),

@@ -65,6 +65,8 @@ export interface WorldOptions {
   readonly limits?: Partial<Limits>
   readonly failpoints?: Failpoints
   readonly authorizer?: Authorizer
+  /** How many attempts of an agent may run at once. */
+  readonly maxRunning?: ReadonlyMap<AgentId, number>
   readonly searchesOutcomes?: boolean
   /** What happens to messages between owner and threads. */
   readonly hooks?: InMemoryHooks
@@ -158,6 +160,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
 
   let failpoints = options.failpoints ?? inert
   let agentsDigest = "agents"
+  let maxRunning = options.maxRunning ?? new Map<AgentId, number>()
   const start = () => {
     const { view, revoke } = revocable(storage, options.storageFault)
     const runtime = makeOwnerRuntime(
@@ -170,6 +173,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
         limits,
         codeVersion: "v1",
         agentsDigest,
+        maxRunning,
         thread: (_owner, threadId) => threadTarget(threadId),
         peer: (other) => options.peer?.(other) ?? nobody,
         acceptMessages: options.acceptMessages,
@@ -194,11 +198,11 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
   const client = connect(callerHeaders({ _tag: "Principal", principal: Principal.make("tester") }))
 
   let keys = 0
-  const submit = (threadId: string, key?: string, n?: number) =>
+  const submit = (threadId: string, key?: string, n?: number, of: AgentId = agent) =>
     client.submit({
       ownerId,
       threadId: ThreadId.make(threadId),
-      agent,
+      agent: of,
       input: { n: n ?? ++keys },
       idempotencyKey: IdempotencyKey.make(key ?? `key-${keys}`),
     })
@@ -273,7 +277,11 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
     runtime: () => current.runtime,
     setFailpoints: (next: Failpoints) => void (failpoints = next),
     /** The object dies where it stands, and the next one starts from the same rows. */
-    crash: (deployment?: { readonly agentsDigest: string }) => {
+    crash: (deployment?: {
+      readonly agentsDigest?: string
+      readonly maxRunning?: ReadonlyMap<AgentId, number>
+    }) => {
+      maxRunning = deployment?.maxRunning ?? maxRunning
       agentsDigest = deployment?.agentsDigest ?? agentsDigest
       current.revoke()
       // The platform delivers an alarm again whose handler did not return.

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest"
-import { OwnerId, type ThreadId } from "../../../contracts/Identifiers.ts"
+import { AgentId, OwnerId, type ThreadId } from "../../../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
 import { type Block, nextGeneration, runBlock, writeLane } from "../../../owner-object/Block.ts"
 import type { Lane } from "../../../owner-object/Lane.ts"
@@ -7,7 +7,7 @@ import { beginLife, type Life, type RunningPass } from "../../../owner-object/Li
 import { earliestTicket } from "../../../owner-object/LaneTable.ts"
 import { select } from "../../../owner-object/Select.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
-import { condemnedBy, laneOf, now, ready, running, submissionId } from "./lanes.ts"
+import { condemnedBy, headOf, laneOf, now, ready, running, submissionId } from "./lanes.ts"
 
 let life: Life
 let storage: ReturnType<typeof openNodeStorage>
@@ -68,6 +68,15 @@ describe("selection", () => {
     for (let index = 0; index < 10; index++) add(`slow-${index}`, { report: ready(), marks: slow })
     add("healthy", { report: ready() })
     expect(picked()).toEqual(["slow-0", "slow-1", "healthy"])
+  })
+
+  it("finds whom no limit holds behind many that their agent's limit does, in one block", () => {
+    const limited = AgentId.make("limited")
+    life.maxRunning = new Map([[limited, 1]])
+    const head = { ...headOf("ready"), agent: limited }
+    for (let index = 0; index < 100; index++) add(`limited-${index}`, { report: ready({ head }) })
+    add("free", { report: ready() })
+    expect(picked()).toEqual(["limited-0", "free"])
   })
 
   it("records who is in flight in the same block", () => {
