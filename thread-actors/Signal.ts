@@ -74,7 +74,7 @@ const read = (running: Running, wait: SignalWait, answer: Recorded): Outcome =>
     const reason = noted?.payload["reason"]
     if (noted !== undefined && typeof reason === "string")
       return yield* new SignalInvalid({ wait: wait.name, reason })
-    const value = jsonCoder(wait.schema).decode(answer.payload["payload"])
+    const value = jsonCoder(wait.schema).decode(answer.payload["payload"]) // S1
     if (noted === undefined)
       yield* note(running, wait, Result.isFailure(value) ? value.failure : undefined)
     if (Result.isSuccess(value)) return value.success

@@ -31,7 +31,8 @@ const choose = (running: Running, name: string, current: number): Effect.Effect<
   writeFact(running, "step", (block) => {
     const value = wasAhead(block, running) ? 0 : current
     const payload = JSON.stringify({ version: value })
-    return appendFact(block, running.live, { kind: "VersionChosen", name, payload }) ?? { value }
+    const fact = { kind: "VersionChosen", name, payload } as const
+    return appendFact(block, running.live, fact) ?? { value } // V1
   })
 
 /** The version, as `Run` offers it. */
