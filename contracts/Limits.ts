@@ -111,6 +111,8 @@ export const defaultLimits = {
   forgetWaitMillis: 5 * second,
   forgetRetryMillis: 1 * second,
   forgetRetryMaxMillis: 60 * second,
+  /** Inputs that a run takes at once. */
+  inputsTaken: 32,
   /** How deep runs may nest children, and how many one run may have. */
   childDepth: 8,
   childrenPerRun: 256,

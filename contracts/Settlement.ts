@@ -60,6 +60,10 @@ export const Settlement = Schema.Struct({
   }),
   failure: Schema.optionalKey(Failure).annotateKey({ description: "Exactly on `failed`." }),
   abort: Schema.optionalKey(Abort).annotateKey({ description: "Exactly on `aborted`." }),
+  hostSubmissionId: Schema.optionalKey(SubmissionId).annotateKey({
+    description:
+      "The submission whose run has taken it: it settled with that one, as that one did. Only where it joined one.",
+  }),
   settledAt: Millis,
   attempts: Count.annotateKey({ description: "How many attempts were made, whatever their end." }),
 }).annotate({ identifier: "Settlement" })

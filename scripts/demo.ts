@@ -1,9 +1,9 @@
 /**
  * `npm run demo [-- FILES…]`: real documents, processed in order by thread actors under one owner's
- * alarm, over a crash of the whole process.
+ * alarm, and beside them threads that wait for people, talk and remind, over a crash of the whole process.
  *
  * - D1 Exit 0 only if everything that was accepted is settled exactly once and in order, by what the
- *   histories say; 1 otherwise, or if no file could be used; 130 when it was told to end.
+ *   histories say, and each scene came to what it must; 1 otherwise, or if no file could be used; 130 when it was told to end.
  * - D2 However it ends, the processes it started and its folder are gone before it exits.
  */
 import { randomBytes } from "node:crypto"
@@ -26,6 +26,7 @@ import {
   termsTable,
 } from "./demo/Report.ts"
 import { run } from "./demo/Run.ts"
+import { playScenes, scenesTable } from "./demo/scenes/index.ts"
 import { makeServer } from "./demo/Server.ts"
 import { callersFolder } from "./flags.ts"
 import { stoppedExitCode, stopOnSignals } from "./stopOnSignals.ts"
@@ -108,11 +109,14 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
   const work = Effect.gen(function* () {
     const client = yield* makeDemoClient
     const startedAt = yield* Clock.currentTimeMillis
-    yield* run({ client, ownerId, plan, ledger, restart })
+    const [, scenes] = yield* Effect.all(
+      [run({ client, ownerId, plan, ledger, restart }), playScenes(ownerId)],
+      { concurrency: "unbounded" },
+    )
     const elapsedMillis = (yield* Clock.currentTimeMillis) - startedAt
     const evidence = yield* gatherEvidence({ client, ownerId, ledger })
     const { interruption } = ledger
-    return summarize(evidence, { restarts, interruption, elapsedMillis })
+    return { ...summarize(evidence, { restarts, interruption, elapsedMillis }), scenes }
   })
   const token = yield* Effect.promise(() => demoToken({ secret, ownerId }))
   const summary = yield* work.pipe(
@@ -130,11 +134,14 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
   }
   const tables = [summaryTable, documentsTable, termsTable].map((show) => show(summary.value))
   yield* say(`\n${tables.filter((text) => text !== "").join("\n")}`)
+  yield* say(scenesTable(summary.value.scenes))
   yield* sayFailed(summary.value)
   for (const { kind, threadId, what } of summary.value.findings.slice(0, findingsShownMax)) {
     yield* complain(`${kind} in ${threadId}: ${what}`)
   }
-  if (!isRight(summary.value)) return 1
+  const wrong = summary.value.scenes.flatMap(({ findings }) => findings)
+  for (const finding of wrong.slice(0, findingsShownMax)) yield* complain(finding)
+  if (!isRight(summary.value) || wrong.length > 0) return 1
   yield* say("Everything accepted was settled exactly once and in order, as the histories show.")
   return 0 // D1
 })

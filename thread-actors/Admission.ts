@@ -31,6 +31,7 @@ import { takeMark } from "./AbortChild.ts"
 import { type Block, patchHeader, transactFirst } from "./Block.ts"
 import { fenced, remember } from "./Fence.ts"
 import { nonterminalOf } from "./Header.ts"
+import { countJoined } from "./Joined.ts"
 import { findKey, linkOriginal, readRow, submissionIdOf } from "./Ledger.ts"
 import { originText } from "./Parent.ts"
 import { abortedBy, settle } from "./Settle.ts"
@@ -134,7 +135,9 @@ const limited = (
     new AdmissionLimitExceeded({ limit, actual, maximum: limits[limit] })
   if (content.canonical.bytes > limits.inputBytes)
     return over("inputBytes", content.canonical.bytes)
-  const queued = nonterminalOf(block.header)
+  const open = nonterminalOf(block.header)
+  // What has joined a run waits in no queue.
+  const queued = open < limits.queuedPerThread ? open : open - countJoined(block.sql)
   if (queued >= limits.queuedPerThread) return over("queuedPerThread", queued + 1)
   const bytes = host.storage.databaseBytes()
   if (bytes >= limits.databaseBytes)

@@ -142,6 +142,19 @@ export type RaceEnd<B extends Branches> = {
   }
 }[keyof B & string]
 
+export interface TakeOptions {
+  /** How many at most; default and bound 32. */
+  readonly max?: number
+}
+
+/** An input that has joined a run. It settles with it. */
+export interface TakenInput<In> {
+  readonly submissionId: SubmissionId
+  readonly principal: Principal
+  readonly acceptedAt: number
+  readonly input: In
+}
+
 export interface ChildOptions {
   /** Whether the run goes on at once, and settles whatever becomes of it. */
   readonly detached?: boolean
@@ -200,7 +213,7 @@ export interface RunInfo {
 }
 
 /** What a handler does durably. `State` is the agent's thread state. */
-export interface Run<State = never> {
+export interface Run<State = never, In = any> {
   readonly info: RunInfo
   /**
    * Runs `body` at least once and records its outcome exactly once. With `error`, a typed failure
@@ -282,6 +295,14 @@ export interface Run<State = never> {
   /** Goes on at this time (epoch milliseconds), at once if it has passed. */
   readonly until: (name: string, at: number) => Effect.Effect<void>
   /**
+   * Takes the inputs that wait behind this run and were submitted to join it (`delivery: "join"`), in their order up to
+   * the first that was not; none if none waits, which is recorded, too. They settle with this run, as it does.
+   */
+  readonly takeInputs: (
+    name: string,
+    options?: TakeOptions,
+  ) => Effect.Effect<ReadonlyArray<TakenInput<In>>>
+  /**
    * Has another agent work in a thread of its own, and gives what that came to; the run holds nothing meanwhile. It is
    * ended with this run unless it is `detached`. At most 256 a run, nested 8 deep.
    */
@@ -361,7 +382,7 @@ export interface Agent<In, Out, Err, State> extends AgentOptions<In, Out, Err, S
    * per-attempt `Scope` closes when the attempt ends. Throws at once if two tools have the same name.
    */
   readonly handler: <R, RT = never>(
-    handle: (input: In, run: Run<State>) => Effect.Effect<Out, Err | RunFailure, R>,
+    handle: (input: In, run: Run<State, In>) => Effect.Effect<Out, Err | RunFailure, R>,
     options?: { readonly tools?: ReadonlyArray<Tool<any, any, RT, Execution>> },
   ) => AgentLive<Exclude<R, Scope.Scope> | RT>
 }

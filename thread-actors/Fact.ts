@@ -222,7 +222,16 @@ export const isOver = ({ live, thread }: Running): boolean => clockOf(thread) >=
  */
 export const writeFact = <A>(
   running: Running,
-  point: "step" | "state" | "progress" | "prepare" | "settleTool" | "wait" | "send" | "child",
+  point:
+    | "step"
+    | "state"
+    | "progress"
+    | "prepare"
+    | "settleTool"
+    | "wait"
+    | "send"
+    | "child"
+    | "join",
   body: (block: Block) => Boxed<A> | Verdict,
 ): Effect.Effect<A> =>
   Effect.suspend(() => {

@@ -189,6 +189,25 @@ export const firstQueued = (sql: Sql, floor: number): SubmissionRow | undefined 
   )
 
 /**
+ * The queue behind a submission, in order: what has neither settled nor joined, is not parked, and whose time has
+ * come.
+ */
+export const waitingBehind = (
+  sql: Sql,
+  { after, limit, now }: { readonly after: number; readonly now: number; readonly limit: number },
+): ReadonlyArray<SubmissionRow> =>
+  sql
+    .all<Raw>(
+      `SELECT ${columns} FROM submissions
+       WHERE sequence > ? AND state <> 'settled' AND state <> 'unknown' AND state <> 'joined'
+         AND (notBefore IS NULL OR notBefore <= ?) ORDER BY sequence LIMIT ?`,
+      after,
+      now,
+      limit,
+    )
+    .flatMap((row) => decode(row) ?? [])
+
+/**
  * The first queued submission that has not settled and is not parked; the next one if there is none. What
  * is parked holds the queue back for nobody, however long it waits.
  */

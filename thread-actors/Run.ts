@@ -42,6 +42,7 @@ import { stateOf } from "./ThreadState.ts"
 import { sleep, until } from "./Timer.ts"
 import type { AnyTool } from "./Tool.ts"
 import { version } from "./Version.ts"
+import { takeInputs } from "./TakeInputs.ts"
 import { toolCall } from "./ToolCall.ts"
 
 const infoOf = ({ live }: Running): RunInfo => ({
@@ -146,6 +147,7 @@ export const makeRun = (running: Running, agent: AgentLive<never>["agent"]): Run
   until: (name, at) => asWait(until(running, name, at)),
   race: ((name: string, branches: unknown) =>
     race(running, name, branches)) as Run<unknown>["race"],
+  takeInputs: (name, options = {}) => takeInputs(running, agent, name, options),
   child: ((name: string, of: AnyAgent, input: unknown, options?: ChildOptions) =>
     asWait(
       child(running, { name, agent: of, input, options: options ?? {} }),

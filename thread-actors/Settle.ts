@@ -105,7 +105,6 @@ const leaveQueue = (block: Block, row: SubmissionRow): void => {
 /** What waited for the run, or was taken by it, ends with it. */
 const leaveConversation = (block: Block, row: SubmissionRow, content: End): void => {
   closeWaits(block.sql, row.sequence)
-  block.sql.run("DELETE FROM callbacks WHERE submission = ?", row.sequence)
   settleJoined(block, row, content.outcome)
 }
 

@@ -16,6 +16,21 @@ const parse = (payload: string): Content => {
   }
 }
 
+/** What the record says; of one that joined another, what that one's says, too. */
+const contentOf = (sql: Sql, payload: string): Content => {
+  const own = parse(payload)
+  if (own.hostSubmissionId === undefined) return own
+  const host = findRow(sql, own.hostSubmissionId)
+  const { abort, failure, output } =
+    (host === undefined ? undefined : readSettlement(sql, host)) ?? {}
+  return {
+    ...own,
+    ...(abort === undefined ? {} : { abort }),
+    ...(failure === undefined ? {} : { failure }),
+    ...(output === undefined ? {} : { output }),
+  }
+}
+
 /** The settlement of a row, once it has one. */
 export const readSettlement = (sql: Sql, row: SubmissionRow): Settlement | undefined => {
   if (row.state !== "settled" || row.settledSequence === null) return undefined
@@ -28,7 +43,7 @@ export const readSettlement = (sql: Sql, row: SubmissionRow): Settlement | undef
     submissionId: row.id,
     sequence: row.sequence,
     settledAt: record.recordedAt,
-    ...parse(record.payload),
+    ...contentOf(sql, record.payload),
   }
 }
 

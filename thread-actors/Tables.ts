@@ -153,7 +153,6 @@ const conversationTables: ReadonlyArray<string> = [
     submission INTEGER NOT NULL,
     name TEXT NOT NULL
   ) WITHOUT ROWID`,
-  `CREATE INDEX callbackSubmissions ON callbacks (submission)`,
   `ALTER TABLE meta ADD COLUMN callbackKey TEXT`,
   `CREATE TABLE joined (
     host INTEGER NOT NULL,

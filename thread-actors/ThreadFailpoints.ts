@@ -13,6 +13,7 @@ export const threadFailpoints = [
   "wait",
   "send",
   "child",
+  "join",
   "suspend",
   "settle",
   "abort",

@@ -28,8 +28,8 @@ export interface Documents {
 
 /** Below this many READMEs the default takes other Markdown files of the packages too. */
 export const defaultDocumentsMin = 100
-/** What the default takes at most, so that it ends within a minute on two cores. */
-const defaultDocumentsMax = 300
+/** What the default takes at most: with the scenes beside it, it ends within a minute on two cores. */
+const defaultDocumentsMax = 120
 
 /** What an editor shows as 200 KB may be more: quotes and line ends are two bytes each in JSON. */
 const aboveTheLimit = `is above the limit: ${defaultLimits.inputBytes} bytes, measured on its JSON`
