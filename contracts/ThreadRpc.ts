@@ -11,6 +11,7 @@ import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
 import { OpenFields, OpenPage } from "./Bulk.ts"
+import { abortChild, acknowledgeOutbox, claimOutbox, settleChild } from "./CarriedRpc.ts"
 import { CallbackTarget, CallbackToken } from "./Callback.ts"
 import { ThreadCommandFields } from "./Command.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable, Unavailable } from "./Errors.ts"
@@ -20,18 +21,15 @@ import {
   AgentId,
   Count,
   Generation,
-  MessageId,
   Millis,
   OwnerId,
   Principal,
-  StepName,
   SubmissionId,
   ThreadId,
 } from "./Identifiers.ts"
 import { HistoryPage, ObserveFrame, ThreadState } from "./JournalRecord.ts"
-import { LaneReport } from "./LaneReport.ts"
 import { openUnion } from "./Open.ts"
-import { OutboxEntry, OutboxResult, ParentLink, Sender } from "./Outbox.ts"
+import { ParentLink, Sender } from "./Outbox.ts"
 import { OutcomesFields, OutcomesReply } from "./Outcomes.ts"
 import { PauseFields, PauseRefusal, PauseReply } from "./Pause.ts"
 import { RecoveryReport } from "./Recovery.ts"
@@ -57,24 +55,15 @@ import {
   UnscheduleRefusal,
   UnscheduleReply,
 } from "./Schedule.ts"
-import { AwaitSettlementReply, Settlement, SubmissionStatus } from "./Settlement.ts"
+import { AwaitSettlementReply, SubmissionStatus } from "./Settlement.ts"
 import { SignalFields, SignalRefusal, SignalReply } from "./Signal.ts"
 import { AdmissionRefusal, Outcome, Receipt, SubmitFields, ThreadSubmission } from "./Submission.ts"
+import { threadReply } from "./ThreadReply.ts"
 import { VerifyFields, VerifyReply } from "./Verify.ts"
 
 const Address = { ownerId: OwnerId, threadId: ThreadId }
 const Common = Schema.Union(CommonErrors)
 const ReadErrors = Schema.Union([...CommonErrors, SubmissionNotFound, ThreadUnreadable])
-
-/** `{ report, result }`: the thread's state after the call, and the call's own exit as data. */
-export const threadReply = <A extends Schema.Top, E extends Schema.Top>(success: A, failure: E) =>
-  Schema.Struct({
-    report: LaneReport,
-    result: Schema.Union([
-      Schema.TaggedStruct("Success", { value: success }),
-      Schema.TaggedStruct("Failure", { error: failure }),
-    ]),
-  })
 
 /** What one head of a turn came to. */
 export const HeadAnswer = openUnion([
@@ -207,59 +196,6 @@ const schedule = Rpc.make("schedule", {
 const unschedule = Rpc.make("unschedule", {
   payload: { ...UnscheduleFields, ...Commanded },
   success: threadReply(UnscheduleReply, UnscheduleRefusal),
-  error: Common,
-}).pipe(admits("Owner"))
-
-/** What its outbox has for delivery now, in order for each target. Changes nothing. */
-const claimOutbox = Rpc.make("claimOutbox", {
-  payload: {
-    ...Address,
-    /** Entries at most; a page of them holds at most 1 MiB, or one entry. */
-    limit: Count,
-    generation: Generation,
-    now: Millis,
-  },
-  success: threadReply(Schema.Array(OutboxEntry), Unavailable),
-  error: Common,
-}).pipe(admits("Owner"))
-
-/** What became of entries; of those that are no longer here, nothing is said. */
-const acknowledgeOutbox = Rpc.make("acknowledgeOutbox", {
-  payload: {
-    ...Address,
-    results: Schema.Array(OutboxResult),
-    generation: Generation,
-    now: Millis,
-  },
-  success: threadReply(Schema.Void, Unavailable),
-  error: Common,
-}).pipe(admits("Owner"))
-
-/** The settlement of a child, once, whatever its parent does meanwhile. */
-const settleChild = Rpc.make("settleChild", {
-  payload: {
-    ...Address,
-    submissionId: SubmissionId,
-    name: StepName,
-    childId: MessageId,
-    settlement: Settlement,
-    generation: Generation,
-    now: Millis,
-  },
-  success: threadReply(Schema.Void, Schema.Union([ThreadUnreadable, Unavailable])),
-  error: Common,
-}).pipe(admits("Owner"))
-
-/** Ends the child of this id; of one that has not been admitted yet a mark is left, which ends it then. */
-const abortChild = Rpc.make("abortChild", {
-  payload: {
-    ...Address,
-    childId: MessageId,
-    author: AbortFields.author,
-    reason: AbortFields.reason,
-    ...Commanded,
-  },
-  success: threadReply(Schema.Void, Schema.Union([ThreadUnreadable, Unavailable])),
   error: Common,
 }).pipe(admits("Owner"))
 

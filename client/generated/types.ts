@@ -830,6 +830,11 @@ export interface Settlement {
   readonly failure?: Failure
   /** Exactly on `aborted`. */
   readonly abort?: Abort
+  /**
+   * The submission whose run has taken it: it settled with that one, as that one did. Only where it
+   * joined one.
+   */
+  readonly hostSubmissionId?: SubmissionId
   readonly settledAt: number
   /** How many attempts were made, whatever their end. */
   readonly attempts: number

@@ -1,8 +1,9 @@
 /**
  * A scene: threads that wait and talk, beside the documents of the demonstration and under the same crash.
  *
+ * What a scene tells is read back from settlements and histories, not from what it has done.
+ *
  * - C1 Every call goes on through the outage; a submission keeps its key through all its tries.
- * - C2 What a scene tells is read back from settlements and histories, not from what it has done.
  */
 import { Effect } from "effect"
 import { HeddleClient } from "../../../client/HeddleClient.ts"
