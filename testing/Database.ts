@@ -60,9 +60,12 @@ const makesTables = (text: string): boolean => /^\s*(CREATE|ALTER)\b/.test(text)
 const empty = (made: Made): void => {
   if (made.emptying.length === 0)
     for (const { name } of made.sqlite
-      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      // What a virtual table keeps its content in is emptied with it, and cannot be touched.
+      .prepare(
+        "SELECT name FROM pragma_table_list WHERE type IN ('table', 'virtual') AND schema = 'main'",
+      )
       .all() as Array<{ name: string }>)
-      made.emptying.push(`DELETE FROM "${name}"`)
+      if (!name.startsWith("sqlite_")) made.emptying.push(`DELETE FROM "${name}"`)
   for (const text of made.emptying) prepared(made, text).run() // D3
 }
 

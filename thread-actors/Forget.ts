@@ -99,6 +99,7 @@ const erase = (block: Block): void => {
   )
   for (const { name } of tables)
     if (isOurs(name) && !kept.includes(name)) block.sql.run(`DELETE FROM "${name}"`) // O4
+  block.sql.run("UPDATE meta SET callbackKey = NULL") // O4
   const { unreadable: _gone, ...header } = block.header
   block.header = {
     ...header,

@@ -4,7 +4,7 @@
  * - W1 A row of a wait is there exactly while its run has not settled and nothing answers it.
  * - W2 A request that nothing answers has its row, while its run goes on.
  * - W3 A suspension's time is that of the earliest wait or retry, and a run that waits has something to wait for.
- * - W4 A row of a callback has its record, and its run has not settled.
+ * - W4 A row of a callback has its record.
  */
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { findPart } from "./Journal.ts"
@@ -105,7 +105,7 @@ const suspensionPlace = (sql: Sql, row: SubmissionRow): string | undefined => {
     : undefined
 }
 
-const callbackPlaces = (sql: Sql, open: Open, limit: number): ReadonlyArray<string> =>
+const callbackPlaces = (sql: Sql, limit: number): ReadonlyArray<string> =>
   sql
     .all<{ submission: number; name: string; digest: string }>(
       "SELECT submission, name, digest FROM callbacks LIMIT ?",
@@ -114,7 +114,6 @@ const callbackPlaces = (sql: Sql, open: Open, limit: number): ReadonlyArray<stri
     .flatMap(({ digest, name, submission }) => {
       if (!isCount(submission) || !isName(name))
         return ["a callback: a column holds what it is not for"]
-      if (!open.has(submission)) return [`a callback of submission ${submission}: it has settled`] // W4
       const record = findPart(sql, submission, { name, part: tokenPart })
       return record?.payload === JSON.stringify({ callback: digest })
         ? []
@@ -129,5 +128,5 @@ export const waitPlaces = (sql: Sql, open: Open, limit: number): ReadonlyArray<s
     const what = suspensionPlace(sql, row)
     return what === undefined ? [] : [`submission ${row.sequence}: ${what}`]
   }),
-  ...callbackPlaces(sql, open, limit),
+  ...callbackPlaces(sql, limit),
 ]

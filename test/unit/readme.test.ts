@@ -25,6 +25,7 @@ describe("the README", () => {
   it("shows the agents, the Worker and the caller that the examples are", () => {
     expect(readme).toContain(asUsersWrite("examples/00-order.ts"))
     expect(readme).toContain(asUsersWrite("examples/worker.ts"))
+    expect(readme).toContain(asUsersWrite("examples/02-approval.ts"))
     expect(readme).toContain(asUsersWrite("examples/09-caller.ts"))
     expect(readme).toContain(asUsersWrite("examples/08-checkout.ts"))
   })

@@ -254,7 +254,9 @@ describe("the recovery decision", () => {
       if (runs && changes) wrong.push(one)
       if (row.state === "settled" && decision !== "NoAction") wrong.push(one)
       if (decision === "Reconcile" && calls.every((c) => c.deadlineAt > now)) wrong.push(one)
-      if (decision === "SettleAborted" && one.childrenOpen) wrong.push(one)
+      // A lost attempt with open children is taken out of their way: its block tells them to end, and waits for them.
+      if (decision === "SettleAborted" && one.childrenOpen && row.state !== "running")
+        wrong.push(one)
     }
     expect(wrong).toEqual([])
   })

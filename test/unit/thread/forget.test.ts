@@ -170,6 +170,7 @@ describe("a forgotten thread", () => {
         id: 1,
         ownerId: world.address.ownerId,
         threadId: world.address.threadId,
+        callbackKey: null,
         born: before["born"],
         fence: before["fence"],
         refused: "",

@@ -136,7 +136,7 @@ describe("verify", () => {
     ["UPDATE waits SET dueAt = 5 WHERE name = 'nap'", /beyond its first timer/],
     ["UPDATE waits SET sinceAt = 'x'", /a column holds what it is not for/],
     ["UPDATE callbacks SET digest = 'x'", /its record is another/],
-    ["UPDATE callbacks SET submission = 9", /it has settled/],
+    ["UPDATE callbacks SET submission = 9", /its record is another/],
     [
       `INSERT INTO waits (submission, name, kind, sinceAt, sole) VALUES (1, 'new', 'approval', 1, 0)`,
       /never asked for/,
