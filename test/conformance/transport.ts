@@ -10,6 +10,7 @@ import type { CallerMiddleware } from "../../contracts/Authorization.ts"
 import {
   AllowedRole,
   callerHeaders,
+  SpeaksFor,
   callerMiddlewareLayer,
   CurrentGrants,
   EdgeMiddleware,
@@ -105,7 +106,8 @@ export const admittedHeaders = (
   rpc: Rpc.AnyWithProps,
   payload: unknown,
 ): Record<string, string> => {
-  const ownerId = (payload as { ownerId: OwnerId }).ownerId
+  // Of a message from another owner: that one.
+  const ownerId = Context.get(rpc.annotations, SpeaksFor)(payload as never) as OwnerId
   switch (Context.get(rpc.annotations, AllowedRole)) {
     case "Owner":
       return callerHeaders({ _tag: "Owner", ownerId })

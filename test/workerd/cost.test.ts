@@ -120,7 +120,7 @@ describe("a submission that does nothing", () => {
 describe("many submissions of one call", () => {
   for (const threads of [1, 20])
     it.live(
-      `cost at most 12 rows written each, of ${threads} threads, and two blocks of the owner`,
+      `cost at most ${threads === 1 ? 12 : 13} rows written each, of ${threads} new threads, and two blocks of the owner`,
       () =>
         Effect.gen(function* () {
           const loom = yield* warm()
@@ -151,8 +151,8 @@ describe("many submissions of one call", () => {
             counts.push(yield* loom.inThread(thread, () => takeCount(`${loom.ownerId}/${thread}`)))
           const cost = perSubmission(counts, times)
           told(`of one call, ${threads} threads`, cost)
-          // Each thread that is new makes its tables.
-          expect(cost.written).toBeLessThanOrEqual(12)
+          // Each thread that is new makes its tables: their rows are of its first submission, not of each.
+          expect(cost.written).toBeLessThanOrEqual(threads === 1 ? 12 : 13)
           expect(cost.read).toBeLessThanOrEqual(25)
           expect(cost.alarmWrites).toBeLessThanOrEqual(0.3)
         }),

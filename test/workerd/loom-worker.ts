@@ -51,7 +51,7 @@ const profiles = {
   quick,
   // A call that hangs is given up after seconds, and no run is given up for being lost.
   mixed: { ...quick, recoverMillis: 2_500, attemptsLost: 1_000_000 },
-  full: { ...quick, databaseBytes: 60_000 },
+  full: { ...quick, databaseBytes: 130_000 },
 } satisfies Record<string, Partial<Limits>>
 
 export type Profile = keyof typeof profiles

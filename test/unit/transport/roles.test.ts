@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { RpcMiddleware, type Rpc, type RpcGroup } from "effect/rpc"
 import {
   AllowedRole,
+  SpeaksFor,
   type Caller,
   CallerMiddleware,
   callerHeaders,
@@ -57,7 +58,8 @@ describe("an operation of an object", () => {
           const target = yield* served(group)
           const [payload] = yield* samplesOf(rpc.payloadSchema, samplesPerSchema)
           const [value] = yield* samplesOf(valueSchemaOf(rpc), samplesPerSchema)
-          const own = (payload as { ownerId?: string }).ownerId ?? "o1"
+          const speaksFor = Context.get(rpc.annotations, SpeaksFor)(payload as never)
+          const own = typeof speaksFor === "string" ? speaksFor : "o1"
           const role = Context.get(rpc.annotations, AllowedRole)
           expect(["Owner", "Thread", "Principal", "Scheduler"]).toContain(role)
           const callers = [
