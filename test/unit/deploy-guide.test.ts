@@ -105,9 +105,13 @@ describe("the guide to deploying", () => {
   })
 
   it("has every status that the HTTP edge answers with", () => {
-    const edge = read("client/Http.ts") + read("client/RequestBody.ts")
+    const edge = ["Http", "HttpAnswer", "RequestBody"]
+      .map((name) => read(`client/${name}.ts`))
+      .join("")
     const statuses = new Set(
-      [...edge.matchAll(/(?:answer|refusal|refused)\((\d{3})/g)].map(([, status]) => status ?? ""),
+      [...edge.matchAll(/(?:answer|refusal|refused|later)\(\s*(\d{3})/g)].map(
+        ([, status]) => status ?? "",
+      ),
     )
     expect(statuses.size).toBeGreaterThan(9)
     const table = guide.slice(guide.indexOf("## What HTTPS refuses"))
