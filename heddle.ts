@@ -26,6 +26,7 @@ import { type Limits, makeLimits } from "./contracts/Limits.ts"
 import { registryName } from "./contracts/RegistryRpc.ts"
 import { stubTarget } from "./contracts/transport/StubTarget.ts"
 import type { AcceptMessages } from "./owner-object/AcceptMessages.ts"
+import { checkHostLanes, type HostLane } from "./owner-object/HostLane.ts"
 import { makeOwnerObject } from "./owner-object/OwnerObject.ts"
 import { makeOwnerRegistry, type OwnerRegistryClass } from "./owner-object/OwnerRegistry.ts"
 import { type Failpoints, inert } from "./platform/Failpoint.ts"
@@ -39,6 +40,7 @@ export { HeddleClient } from "./client/HeddleClient.ts"
 export { literal } from "./client/Auth.ts"
 export type { Trusted, TrustedBy, TrustedProvider, TrustedSecrets } from "./client/Auth.ts"
 export type { AcceptMessages, MessageRequest } from "./owner-object/AcceptMessages.ts"
+export type { HostLane, HostLaneContext } from "./owner-object/HostLane.ts"
 export type { RateLimiter } from "./client/RateLimit.ts"
 
 /** The services that the handlers of these agents need. */
@@ -100,12 +102,25 @@ interface Options<Registered> {
   readonly testing?: { readonly failpoints: Failpoints | FailpointsOf }
 }
 
-/** What a deployment is made of. `services` must bring all that the handlers require. */
-export type HeddleOptions<Registered extends ReadonlyArray<AgentLive<unknown>>> =
-  Options<Registered> &
-    ([Requirements<Registered>] extends [never]
-      ? { readonly services?: Services<never> }
-      : { readonly services: Services<Requirements<Registered>> })
+/** The services that the waves of these host lanes need. */
+export type HostRequirements<Lanes extends ReadonlyArray<HostLane<unknown>>> = [
+  Lanes[number],
+] extends [never]
+  ? never
+  : Lanes[number] extends HostLane<infer R>
+    ? R
+    : never
+
+/** What a deployment is made of. `services` must bring all that the handlers and the host lanes require. */
+export type HeddleOptions<
+  Registered extends ReadonlyArray<AgentLive<unknown>>,
+  Lanes extends ReadonlyArray<HostLane<unknown>> = readonly [],
+> = Options<Registered> & {
+  /** Work of the application's own in each owner, in finite waves beside its threads. */
+  readonly hostLanes?: Lanes
+} & ([Requirements<Registered> | HostRequirements<Lanes>] extends [never]
+    ? { readonly services?: Services<never> }
+    : { readonly services: Services<Requirements<Registered> | HostRequirements<Lanes>> })
 
 /** What a Worker exports: extend the classes, and hand out `fetch` and `scheduled`. */
 export interface Deployment {
@@ -220,12 +235,38 @@ const edgeOf = ({ corsOrigins = [], rateLimiter, tokens }: Options<unknown>, lim
   }
 }
 
-const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
-  options: HeddleOptions<Registered>,
+/** The host lanes, whose services the deployment brings. */
+const hostLanesOf = (
+  lanes: ReadonlyArray<HostLane<unknown>> = [],
+  limits: Limits,
+): ReadonlyArray<HostLane> => {
+  deployable(() => checkHostLanes(lanes, limits))
+  return lanes as ReadonlyArray<HostLane>
+}
+
+/** Where the objects of an environment are. */
+const namespacesOf = (bindings: Options<unknown>["bindings"]) => {
+  const names = { owners: "OWNERS", threads: "THREADS", registry: "REGISTRY", ...bindings }
+  return {
+    owners: (env: unknown) => namespaceOf(env, names.owners),
+    threads: (env: unknown) => namespaceOf(env, names.threads),
+    registry: (env: unknown): ObjectNamespace | undefined =>
+      field(env, names.registry) === undefined && bindings?.registry === undefined
+        ? undefined
+        : namespaceOf(env, names.registry),
+  }
+}
+
+const make = <
+  const Registered extends ReadonlyArray<AgentLive<unknown>>,
+  const Lanes extends ReadonlyArray<HostLane<unknown>> = readonly [],
+>(
+  options: HeddleOptions<Registered, Lanes>,
 ): Deployment => {
   checkRuntime()
   const agents = register(options.agents)
   const limits = makeLimits(options.limits)
+  const hostLanes = hostLanesOf(options.hostLanes, limits)
   const failpoints = options.testing?.failpoints ?? inert
   const failpointsOf = (object: ObjectUnderTest): Failpoints =>
     typeof failpoints === "function" ? failpoints(object) : failpoints
@@ -233,13 +274,7 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   const maxRunning = maxRunningOf(agents)
   const given: Services<never> = options.services ?? Layer.empty
   const services = (env: unknown) => (typeof given === "function" ? given(env as never) : given)
-  const names = { owners: "OWNERS", threads: "THREADS", registry: "REGISTRY", ...options.bindings }
-  const owners = (env: unknown) => namespaceOf(env, names.owners)
-  const threads = (env: unknown) => namespaceOf(env, names.threads)
-  const registry = (env: unknown): ObjectNamespace | undefined =>
-    field(env, names.registry) === undefined && options.bindings?.registry === undefined
-      ? undefined
-      : namespaceOf(env, names.registry)
+  const { owners, registry, threads } = namespacesOf(options.bindings)
   const shared = (env: unknown) => ({
     limits,
     agentsDigest: digest,
@@ -262,6 +297,8 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
         ...shared(env),
         failpoints: failpointsOf({ kind: "owner", state }),
         maxRunning,
+        hostLanes,
+        services: services(env),
         peer: (ownerId: OwnerId) => stubTarget(() => peers.getByName(ownerId)),
         acceptMessages: options.acceptMessages,
         searchesOutcomes: options.search?.outcomes,

@@ -210,6 +210,19 @@ export const defaultLimits = {
   /** Up to so many lanes every `reconcile` counts them anew; of more the first one of an owner's life. */
   recountLanes: 10_000,
 
+  // Host lanes. How many a deployment may have, and how long one wave may take.
+  hostLanes: 16,
+  hostAllowanceMaxMillis: 5 * minute,
+  /** How long the question when the next wave is wanted may take. */
+  hostReadMillis: 1 * second,
+  /** How long a wave may compute without a return to the event loop, and how often more before its lane is stopped. */
+  hostTurnMillis: 50,
+  hostOffences: 3,
+  /** Between two waves of a lane that wants the next one at once. */
+  hostPauseMillis: 100,
+  hostRetryMillis: 1 * second,
+  hostRetryMaxMillis: 15 * minute,
+
   // An attempt.
   attemptYieldMillis: 10 * minute,
   attemptCeilingMillis: 14 * minute,

@@ -43,6 +43,24 @@ export const MaintenancePassReport = Schema.Struct({
 })
 export type MaintenancePassReport = typeof MaintenancePassReport.Type
 
+export const HostLaneStatus = Schema.Struct({
+  name: Schema.String,
+  state: openLiterals(["idle", "waiting", "running", "stopped"]).annotateKey({
+    description:
+      "`idle`: it wants no wave. `stopped`: its turns held the owner for too long; another version of the " +
+      "deployment starts it again.",
+  }),
+  nextAt: Schema.optionalKey(Millis).annotateKey({ description: "When its next wave is due." }),
+  failures: Count.annotateKey({ description: "Waves in a row that failed." }),
+  stopped: Schema.optionalKey(Schema.String).annotateKey({
+    description: "The version of the deployment that stopped it.",
+  }),
+}).annotate({
+  identifier: "HostLaneStatus",
+  description: "A host lane: work of the application's own in its owner.",
+})
+export type HostLaneStatus = typeof HostLaneStatus.Type
+
 export const MaintenanceStatus = Schema.Struct({
   ownerId: OwnerId,
   dirty: Schema.optionalKey(Generation).annotateKey({
@@ -65,6 +83,9 @@ export const MaintenanceStatus = Schema.Struct({
   lastServedThreadId: Schema.optionalKey(ThreadId),
   lastRecoveredThreadId: Schema.optionalKey(ThreadId),
   lastPass: Schema.optionalKey(MaintenancePassReport),
+  hostLanes: Schema.optionalKey(Schema.Array(HostLaneStatus)).annotateKey({
+    description: "Absent in a deployment without host lanes.",
+  }),
 }).annotate({ identifier: "MaintenanceStatus" })
 export type MaintenanceStatus = typeof MaintenanceStatus.Type
 

@@ -72,6 +72,8 @@ export interface Deadlines {
   readonly entryAt: number | undefined
   /** When the directory and the search index want a batch; undefined when they are up to date. */
   readonly projectAt: number | undefined
+  /** When a host lane wants its next wave; undefined when none does. */
+  readonly hostAt: number | undefined
 }
 
 /** Sets the alarm to the earliest deadline of all, or deletes it. Tells which. */
@@ -79,13 +81,13 @@ export const armEarliest = (
   slot: AlarmSlot,
   sql: Sql,
   life: Life,
-  { now, held, freeTicket, entryAt, projectAt }: Deadlines,
+  { now, held, freeTicket, entryAt, hostAt, projectAt }: Deadlines,
 ): "rearmed" | "cleared" => {
   const first = life.version === 0 ? undefined : earliestTicket(sql, held)
   const ticket = freeTicket === undefined ? first : Math.min(first ?? Infinity, freeTicket)
   const outbox = earliestOutbox({ sql, version: life.version })
   const laneAt = ticketMillis(Math.min(ticket ?? Infinity, outbox ?? Infinity))
-  const at = Math.min(laneAt, entryAt ?? Infinity, projectAt ?? Infinity)
+  const at = Math.min(laneAt, entryAt ?? Infinity, hostAt ?? Infinity, projectAt ?? Infinity)
   life.quiet = at === Infinity
   if (life.quiet) {
     if (life.armedAt !== undefined) slot.delete()

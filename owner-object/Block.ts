@@ -30,6 +30,7 @@ import * as AlarmSlot from "./AlarmSlot.ts"
 import { missingTool } from "./Answer.ts"
 import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
+import { hostsDueAt } from "./Hosts.ts"
 import { agentAtWork, type BindingWait, emptyLane, isHeld, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
@@ -95,6 +96,7 @@ export const deadlinesOf = (block: Block): AlarmSlot.Deadlines => ({
   freeTicket: mayStart(block) ? freeTicket(block) : undefined,
   entryAt: entryAtOf(block),
   projectAt: Projected.deadlineOf(block),
+  hostAt: hostsDueAt(block.life, block.maintenance),
 })
 
 const setIncarnation = (block: Block, incarnation: number): void => {

@@ -16,6 +16,7 @@ import type { AgentId, Generation, OwnerId, ThreadId } from "../contracts/Identi
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
+import { type Hosts, hostsDueAt, makeHosts } from "./Hosts.ts"
 import { heldAgents } from "./HeldTable.ts"
 import { deadline, none } from "./Entry.ts"
 import { type BindingCursor, earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
@@ -90,6 +91,10 @@ export interface RunningPass {
   readonly carries: Map<ThreadId, CarryUnderWay>
   /** Lanes that were marked again while their call was under way. */
   readonly marked: Set<ThreadId>
+  /** Host lanes whose wave this pass has started and not seen the end of. */
+  readonly waves: Set<string>
+  /** Host lanes whose wave has failed in this pass. */
+  readonly hostsFailed: Set<string>
   readonly wake: () => void
   /** Whether the registry is being asked. */
   entering: boolean
@@ -118,6 +123,8 @@ export interface Life {
   maxRunning: ReadonlyMap<AgentId, number>
   /** Whether lanes may be held by the limit of an agent; false only where none is. */
   holdsAgents: boolean
+  /** The application's own lanes. */
+  readonly hosts: Hosts
   /** Whether it is known that nothing has a deadline. */
   quiet: boolean
   readonly overlaps: Map<ThreadId, Overlap>
@@ -155,7 +162,12 @@ export const beginLife = (
   host: ObjectHost,
   asked: OwnerId,
   armedAt: number | null,
-  { registers, outcomes, lookMillis } = { registers: false, outcomes: false, lookMillis: 0 },
+  { registers, outcomes, lookMillis, hosts } = {
+    registers: false,
+    outcomes: false,
+    lookMillis: 0,
+    hosts: makeHosts(""),
+  },
 ): Life => {
   const { sql } = host.storage
   const version = storedVersion(sql)
@@ -177,11 +189,13 @@ export const beginLife = (
     registers,
     maxRunning: new Map(),
     holdsAgents: version > 0 && heldAgents(sql).length > 0,
+    hosts,
     quiet:
       version === 0 ||
       (earliestTicket(sql, true) === undefined &&
         earliestOutbox({ sql, version }) === undefined &&
         entryAt === undefined &&
+        hostsDueAt({ hosts, version }, stored) === undefined &&
         (version < projectionsSince || projectAt(stored.projections, projecting) === undefined)),
     peers: new Map(),
     projecting,

@@ -7,8 +7,16 @@ import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Entry, none } from "./Entry.ts"
+import type { HostRow } from "./HostRow.ts"
 import { noProjections, type Projections } from "./Projections.ts"
-import { agentCountsOf, entryOf, passReportOf, projectionsOf, threadIdsOf } from "./Stored.ts"
+import {
+  agentCountsOf,
+  entryOf,
+  hostRowsOf,
+  passReportOf,
+  projectionsOf,
+  threadIdsOf,
+} from "./Stored.ts"
 import { storedVersion } from "./Tables.ts"
 
 export interface MaintenanceRow {
@@ -34,6 +42,8 @@ export interface MaintenanceRow {
   readonly entry: Entry
   /** How far the directory and the search index are. */
   readonly projections: Projections
+  /** How the application's host lanes fare, by name. */
+  readonly hostLanes: Readonly<Record<string, HostRow>>
 }
 
 /** The row of an owner that has no tables yet. */
@@ -52,6 +62,7 @@ export const untouched = (ownerId: OwnerId): MaintenanceRow => ({
   lastPass: undefined,
   entry: none,
   projections: noProjections,
+  hostLanes: {},
 })
 
 interface StoredRow {
@@ -90,6 +101,7 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
     // Absent in tables of the first two versions.
     entry: entryOf(row["entry"]) ?? none,
     projections: projectionsOf(row["projections"]) ?? noProjections,
+    hostLanes: hostRowsOf(row["host_lanes"]) ?? {},
   }
 }
 
@@ -100,8 +112,8 @@ export const storedOwnerId = (sql: Sql): OwnerId | undefined =>
 export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
   sql.run(
     `INSERT OR REPLACE INTO maintenance (id, owner_id, incarnation, in_flight, unfinished, lanes,
-      nonterminal, running, running_of, faulted, last_served, last_recovered, last_pass, entry, projections)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      nonterminal, running, running_of, faulted, last_served, last_recovered, last_pass, entry, projections, host_lanes)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.ownerId,
     row.incarnation,
     JSON.stringify(row.inFlight),
@@ -116,6 +128,7 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     row.lastPass === undefined ? null : JSON.stringify(row.lastPass),
     row.entry._tag === "None" ? null : JSON.stringify(row.entry),
     JSON.stringify(row.projections),
+    Object.keys(row.hostLanes).length === 0 ? null : JSON.stringify(row.hostLanes),
   )
 
 type Counters = Pick<MaintenanceRow, "lanes" | "nonterminal" | "running" | "runningOf" | "faulted">

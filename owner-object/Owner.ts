@@ -23,6 +23,7 @@ import type { AcceptMessages } from "./AcceptMessages.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, runBlock } from "./Block.ts"
 import { takeFinishes } from "./Finish.ts"
+import type { Hosts } from "./Hosts.ts"
 import { beginLife, type Life } from "./Life.ts"
 import { tellNotices } from "./Notice.ts"
 
@@ -61,6 +62,10 @@ export interface Owner {
   readonly acceptMessages: AcceptMessages | undefined
   /** Whether outcomes are searched, too. */
   readonly searchesOutcomes: boolean
+  /** The application's own lanes. */
+  readonly hosts: Hosts
+  /** What is done, beside its first event, when a life has begun. */
+  readonly began: (life: Life) => void
   /** Runs an effect that nobody waits for; it outlives the call that started it. */
   readonly background: (effect: Effect.Effect<unknown, unknown>) => void
   /** The present life; undefined before the first start and after a storage failure. */
@@ -91,6 +96,7 @@ export const ownerFailpoints = [
   "acknowledge",
   "enter",
   "project",
+  "host",
   "close",
 ] as const
 export type OwnerFailpoint = (typeof ownerFailpoints)[number]
@@ -110,13 +116,16 @@ export const lifeEnded = new Unavailable({
 
 const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
   const armedAt = await owner.host.storage.alarm.get()
-  owner.life ??= beginLife(owner.host, ownerId, armedAt, {
+  if (owner.life !== undefined) return owner.life
+  owner.life = beginLife(owner.host, ownerId, armedAt, {
     registers: owner.registry !== undefined,
     outcomes: owner.searchesOutcomes,
     // Nothing of it is in a hurry: the first work of a life comes first.
     lookMillis: owner.limits.coverMillis,
+    hosts: owner.hosts,
   })
   owner.life.maxRunning = owner.maxRunning
+  owner.began(owner.life)
   return owner.life
 }
 

@@ -25,6 +25,9 @@ import type { AcceptMessages } from "./AcceptMessages.ts"
 import { deliverAlarm } from "./Alarm.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { handlersLayer } from "./Handlers.ts"
+import type { HostLane } from "./HostLane.ts"
+import { makeHosts } from "./Hosts.ts"
+import { readDeadlines } from "./HostWave.ts"
 import { storedOwnerId } from "./Maintenance.ts"
 import type { Owner, PeerClient } from "./Owner.ts"
 
@@ -44,6 +47,9 @@ export interface OwnerOptions {
   readonly searchesOutcomes?: boolean | undefined
   /** The one native method of the owner registry; undefined in a deployment without one. */
   readonly registry?: WireTarget | undefined
+  /** Work of the application's own, and the services that it needs. */
+  readonly hostLanes?: ReadonlyArray<HostLane<never>> | undefined
+  readonly services?: Layer.Layer<never> | undefined
   readonly failpoints: Failpoints
   /** The application's policy; everything is allowed without one. */
   readonly authorizer?: Authorizer
@@ -118,6 +124,8 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       peers,
       acceptMessages: options.acceptMessages,
       searchesOutcomes: options.searchesOutcomes === true,
+      hosts: makeHosts(options.codeVersion, options.hostLanes, options.services),
+      began: (life) => readDeadlines(owner, life),
       background,
       life: undefined,
       starting: undefined,

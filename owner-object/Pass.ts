@@ -22,6 +22,8 @@ import { bindingsLeft, releaseBindings } from "./BindingRelease.ts"
 import { chargeEntry, enterRegistry, entryIsDue } from "./EnterRegistry.ts"
 import { deadline } from "./Entry.ts"
 import { fly } from "./Flight.ts"
+import type { HostLane } from "./HostLane.ts"
+import { flyHost, hostIsDue, nextWaveAt, readDeadlines, selectHosts } from "./HostWave.ts"
 import { isRunning } from "./Lane.ts"
 import { earliestTicket, nextFutureTicket } from "./LaneTable.ts"
 import type { Life, RunningPass } from "./Life.ts"
@@ -48,9 +50,9 @@ const takeBackFlights = (block: Block): void => {
   block.maintenance = { ...block.maintenance, inFlight: [] }
 }
 
-const anythingDue = (block: Block): boolean => {
+const anythingDue = (block: Block, pass: RunningPass): boolean => {
   if (block.life.version === 0) return false
-  if (entryIsDue(block)) return true
+  if (entryIsDue(block) || hostIsDue(block, pass)) return true
   if ((Projected.deadlineOf(block) ?? Infinity) <= block.now) return true
   const { sql } = block.host.storage
   const ticket = earliestTicket(sql, mayStart(block))
@@ -68,7 +70,7 @@ const begin = (
   const { life, limits, now, host } = block
   if (block.maintenance.inFlight.length > 0) takeBackFlights(block)
   releaseBindings(block, agentsDigest)
-  if (!anythingDue(block) && !bindingsLeft(block)) {
+  if (!anythingDue(block, pass) && !bindingsLeft(block)) {
     Projected.settle(block)
     const { alarm, sql } = host.storage
     const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block))
@@ -102,7 +104,11 @@ const reportOf = (
 
 /** Whether a call of this pass has not ended. */
 const underWay = (pass: RunningPass): boolean =>
-  pass.flights.size > 0 || pass.carries.size > 0 || pass.reads.size > 0 || pass.entering
+  pass.flights.size > 0 ||
+  pass.carries.size > 0 ||
+  pass.reads.size > 0 ||
+  pass.waves.size > 0 ||
+  pass.entering
 
 /** Ends the pass in one block. For `quiescent`, only if nothing is left to do. // P2 */
 const close = (
@@ -112,7 +118,7 @@ const close = (
 ): MaintenancePassReport | undefined => {
   const { life, host } = block
   if (endedBy === "quiescent") {
-    if (underWay(pass) || anythingDue(block) || bindingsLeft(block)) return undefined // P2
+    if (underWay(pass) || anythingDue(block, pass) || bindingsLeft(block)) return undefined // P2
   }
   Projected.settle(block)
   const { alarm, sql } = host.storage
@@ -187,6 +193,20 @@ const launchRead = (owner: Owner, life: Life, pass: RunningPass, unread: Unread)
   )
 }
 
+/** Has a wave of a host lane made, in a fiber of its own. */
+const launchHost = (owner: Owner, life: Life, pass: RunningPass, lane: HostLane<never>) => {
+  pass.waves.add(lane.name)
+  return flyHost(owner, life, pass, lane).pipe(
+    Effect.onExit(() =>
+      Effect.sync(() => {
+        pass.waves.delete(lane.name)
+        pass.wake()
+      }),
+    ),
+    Effect.forkDetach({ startImmediately: true }),
+  )
+}
+
 /** Has this owner entered in the registry, in a fiber of its own. */
 const launchEntry = (owner: Owner, life: Life, pass: RunningPass, registry: RegistryClient) => {
   pass.entering = true
@@ -219,7 +239,8 @@ const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
     const slotAt = slotFreeAt(pass, now, owner.limits.outboxPatienceMillis) ?? Infinity
     const shownAt = Projected.wantedAt(life) ?? Infinity
     const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
-    const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, pass.yieldAt)
+    const waveAt = nextWaveAt(life, pass, now) ?? Infinity
+    const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, waveAt, pass.yieldAt)
     return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))
   })
 
@@ -246,16 +267,18 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
       if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
       latch.closeUnsafe()
-      const { carries, enters, picks } = yield* inBlock(owner, life, "select", (block) => {
+      const { carries, enters, hosts, picks } = yield* inBlock(owner, life, "select", (block) => {
         releaseBindings(block, owner.agentsDigest)
         return {
           picks: select(block, pass),
           carries: selectCarries(block, pass),
           enters: chargeEntry(block, pass),
+          hosts: selectHosts(block, pass),
         }
       })
       for (const pick of picks) keep(fibers, yield* launch(owner, life, pass, pick))
       for (const pick of carries) keep(fibers, yield* launchCarry(owner, life, pass, pick))
+      for (const lane of hosts) keep(fibers, yield* launchHost(owner, life, pass, lane))
       if (enters && owner.registry !== undefined) {
         keep(fibers, yield* launchEntry(owner, life, pass, owner.registry))
       }
@@ -300,6 +323,8 @@ const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => 
     reads: new Set(),
     carries: new Map(),
     marked: new Set(),
+    waves: new Set(),
+    hostsFailed: new Set(),
     wake: () => void latch.openUnsafe(),
     entering: false,
     calls: 0,
@@ -332,6 +357,7 @@ const toItsEnd = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latc
     const caughtUp = yield* inBlock(owner, life, "begin", (block) =>
       begin(block, pass, owner.agentsDigest),
     )
+    readDeadlines(owner, life)
     if (caughtUp !== undefined) return caughtUp
     const { passCeilingMillis } = owner.limits
     const done = yield* Effect.timeoutOption(work(owner, life, pass, latch), passCeilingMillis)

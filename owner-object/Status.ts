@@ -8,6 +8,7 @@ import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Condemned, isHeld, isRunning, type Lane, type Work } from "./Lane.ts"
 import { countDue, oldestEnrolled, readLane } from "./LaneTable.ts"
+import { hostStatus } from "./Hosts.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./FaultTable.ts"
 import { countDueOutboxes } from "./OutboxTable.ts"
@@ -57,6 +58,7 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
     ...present("lastServedThreadId", row.lastServed),
     ...present("lastRecoveredThreadId", row.lastRecovered),
     ...present("lastPass", row.lastPass),
+    ...(life.hosts.lanes.length === 0 ? {} : { hostLanes: hostStatus(life.hosts, row) }),
   }
 }
 

@@ -8,6 +8,7 @@ import { LaneReport } from "../contracts/LaneReport.ts"
 import { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import { RecoveryFailure } from "../contracts/Recovery.ts"
 import type { Entry } from "./Entry.ts"
+import type { HostRow } from "./HostRow.ts"
 import type { Marks } from "./Lane.ts"
 import type { Projections } from "./Projections.ts"
 
@@ -81,6 +82,19 @@ const isProjections: (value: unknown) => value is Projections = Schema.is(
   }),
 )
 
+const isHostRows: (value: unknown) => value is Readonly<Record<string, HostRow>> = Schema.is(
+  Schema.Record(
+    Schema.String,
+    Schema.Struct({
+      nextAt: optionalNumber,
+      notBeforeAt: optionalNumber,
+      failures: Schema.Finite,
+      offences: Schema.Finite,
+      stopped: Schema.optionalKey(Schema.String),
+    }),
+  ),
+)
+
 const said =
   <A>(is: (value: unknown) => value is A) =>
   (text: unknown): A | undefined => {
@@ -98,6 +112,7 @@ export const marksOf = said(isMarks)
 export const agentCountsOf = said(Schema.is(Schema.Record(Schema.String, Schema.Finite)))
 export const entryOf = said(isEntry)
 export const projectionsOf = said(isProjections)
+export const hostRowsOf = said(isHostRows)
 export const passReportOf = said(Schema.is(MaintenancePassReport))
 export const threadIdsOf = said(Schema.is(Schema.Array(ThreadId)))
 export const recoveryFailureOf = said(Schema.is(RecoveryFailure))

@@ -64,6 +64,7 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     `ALTER TABLE lanes ADD COLUMN active_at INTEGER`,
   ],
   [`ALTER TABLE maintenance ADD COLUMN running_of TEXT`],
+  [`ALTER TABLE maintenance ADD COLUMN host_lanes TEXT`],
 ]
 
 /** The version from which on there is a table of faults. */

@@ -261,6 +261,22 @@ export interface HistoryPage {
   readonly next?: number
 }
 
+/** A host lane: work of the application's own in its owner. */
+export interface HostLaneStatus {
+  readonly name: string
+  /**
+   * `idle`: it wants no wave. `stopped`: its turns held the owner for too long; another version of
+   * the deployment starts it again.
+   */
+  readonly state: "idle" | "waiting" | "running" | "stopped" | (string & {})
+  /** When its next wave is due. */
+  readonly nextAt?: number
+  /** Waves in a row that failed. */
+  readonly failures: number
+  /** The version of the deployment that stopped it. */
+  readonly stopped?: string
+}
+
 export interface IdempotencyConflictData {
   readonly _tag: "IdempotencyConflict"
   readonly idempotencyKey: IdempotencyKey
@@ -400,6 +416,8 @@ export interface MaintenanceStatus {
   readonly lastServedThreadId?: ThreadId
   readonly lastRecoveredThreadId?: ThreadId
   readonly lastPass?: MaintenancePassReport
+  /** Absent in a deployment without host lanes. */
+  readonly hostLanes?: ReadonlyArray<HostLaneStatus>
 }
 
 export interface NotAwaitingData {

@@ -25,6 +25,7 @@ const begin = () => {
       freeTicket: undefined,
       entryAt: undefined,
       projectAt: undefined,
+      hostAt: undefined,
     })
   return { storage, life, lowerTo }
 }
@@ -129,6 +130,7 @@ describe("the alarm slot", () => {
         freeTicket: undefined,
         entryAt: undefined,
         projectAt: undefined,
+        hostAt: undefined,
       }),
     ).toBe("cleared")
     expect(storage.alarmAt()).toBeNull()

@@ -21,6 +21,7 @@ import {
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireClient, type WireClient } from "../../../contracts/transport/WireClient.ts"
 import type { RpcGroup } from "effect/rpc"
+import type { HostLane } from "../../../owner-object/HostLane.ts"
 import type { AcceptMessages } from "../../../owner-object/AcceptMessages.ts"
 import { makeOwnerRuntime, type OwnerRuntime } from "../../../owner-object/OwnerRuntime.ts"
 import { type Failpoints, inert } from "../../../platform/Failpoint.ts"
@@ -68,6 +69,7 @@ export interface WorldOptions {
   /** How many attempts of an agent may run at once. */
   readonly maxRunning?: ReadonlyMap<AgentId, number>
   readonly searchesOutcomes?: boolean
+  readonly hostLanes?: ReadonlyArray<HostLane>
   /** What happens to messages between owner and threads. */
   readonly hooks?: InMemoryHooks
   /** The name the platform gives the object; its owner's id by default. */
@@ -160,6 +162,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
 
   let failpoints = options.failpoints ?? inert
   let agentsDigest = "agents"
+  let codeVersion = "v1"
   let maxRunning = options.maxRunning ?? new Map<AgentId, number>()
   const start = () => {
     const { view, revoke } = revocable(storage, options.storageFault)
@@ -171,7 +174,8 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
       }),
       {
         limits,
-        codeVersion: "v1",
+        codeVersion,
+        hostLanes: options.hostLanes,
         agentsDigest,
         maxRunning,
         thread: (_owner, threadId) => threadTarget(threadId),
@@ -279,9 +283,11 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
     /** The object dies where it stands, and the next one starts from the same rows. */
     crash: (deployment?: {
       readonly agentsDigest?: string
+      readonly codeVersion?: string
       readonly maxRunning?: ReadonlyMap<AgentId, number>
     }) => {
       maxRunning = deployment?.maxRunning ?? maxRunning
+      codeVersion = deployment?.codeVersion ?? codeVersion
       agentsDigest = deployment?.agentsDigest ?? agentsDigest
       current.revoke()
       // The platform delivers an alarm again whose handler did not return.

@@ -27,6 +27,8 @@ const begin = (limits: Partial<Limits> = {}) => {
     carries: new Map(),
     reads: new Set(),
     marked: new Set(),
+    waves: new Set(),
+    hostsFailed: new Set(),
     wake: () => undefined,
     entering: false,
     calls: 0,

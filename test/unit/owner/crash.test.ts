@@ -2,6 +2,7 @@
 import { Effect, Exit, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
 import type { IdempotencyKey, ThreadId } from "../../../contracts/Identifiers.ts"
+import type { HostLane } from "../../../owner-object/HostLane.ts"
 import { ownerFailpoints } from "../../../owner-object/Owner.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
 import { messageTo } from "./FakeOutbox.ts"
@@ -49,6 +50,18 @@ const prepare = (world: World, name: string): void => {
 /** Points that only the carrying of an outbox reaches. */
 const carries = (name: string): boolean => ["claim", "deliver", "acknowledge"].includes(name)
 
+/** A host lane with one wave to make. */
+const onceLane = () => {
+  const hosted = { waves: 0, lane: undefined as unknown as HostLane }
+  hosted.lane = {
+    name: "once",
+    allowanceMillis: 20,
+    run: () => Effect.sync(() => (hosted.waves += 1)),
+    nextDeadline: () => Effect.sync(() => (hosted.waves === 0 ? 1 : undefined)),
+  }
+  return hosted
+}
+
 /** Points that only a forgetting reaches. */
 const forgets = (name: string): boolean => name === "condemn" || name === "forget"
 
@@ -77,9 +90,11 @@ describe("an owner that dies", () => {
     for (const side of ["before", "after"]) {
       it(`at ${name}:${side} settles the input exactly once, by the alarm alone`, async () => {
         const registry = makeRegistry()
+        const hosted = onceLane()
         const world = makeOwnerWorld({
-          limits: { bindingWaitMillis: 5, faultRetryMillis: 5 },
+          limits: { bindingWaitMillis: 5, faultRetryMillis: 5, hostRetryMillis: 5 },
           registry: registry.target,
+          ...(name === "host" ? { hostLanes: [hosted.lane] } : {}),
         })
         prepare(world, name)
         const { died, reached } = dieAt(world, `${name}:${side}`)
@@ -114,6 +129,12 @@ describe("an owner that dies", () => {
           expect(world.thread("a").outbox.entries).toEqual([])
           expect(world.thread("c").admitted).toMatchObject([{ input: "for c" }])
           expect(world.thread("c").settled).toEqual([1])
+        }
+        if (name === "host") {
+          expect(hosted.waves).toBeGreaterThan(0)
+          expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({
+            hostLanes: [{ name: "once", state: "idle", failures: 0 }],
+          })
         }
         expect(registry.rows()).toMatchObject([{ owner_id: ownerId }])
         expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({

@@ -3,6 +3,7 @@ import type { Sql } from "../../../platform/ObjectStorage.ts"
 
 /** What undoes each migration, from the newest on. */
 const undone: ReadonlyArray<readonly [number, ReadonlyArray<string>]> = [
+  [7, ["ALTER TABLE maintenance DROP COLUMN host_lanes"]],
   [6, ["ALTER TABLE maintenance DROP COLUMN running_of"]],
   [
     5,
