@@ -229,7 +229,7 @@ export const readReport = (thread: Thread, identity: Identity): LaneReport => {
             ...unknownWaits(thread, header, calls),
             ...headWaits(thread, view?.head),
           ].slice(0, waitsMax),
-    outboxAt: header === undefined ? undefined : outboxAt(thread.host.storage.sql),
+    outboxAt: header === undefined ? undefined : outboxAt(thread),
     upkeepAt: undefined,
   })
 }

@@ -10,6 +10,7 @@ import type { MessageId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { sha256 } from "../platform/Digest.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, touch } from "./Block.ts"
+import type { Thread } from "./Thread.ts"
 import { type Check, holds, isCount, isMillis, isText, maybe, oneOf } from "./StoredColumns.ts"
 import { Unreadable } from "./Unreadable.ts"
 
@@ -182,6 +183,7 @@ export const queue = (block: Block, entry: Queued): void => {
   const { now, sql } = block
   const target = targetOf(entry)
   const nextAt = isBehindOthers(sql, target) ? null : now // O2
+  block.thread.outboxEmpty = false
   sql.run(
     `INSERT OR IGNORE INTO outbox (id, target, kind, submission, name, queuedAt, deadlineAt, tries,
        nextAt, bytes, payload) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
@@ -199,11 +201,14 @@ export const queue = (block: Block, entry: Queued): void => {
   touch(block)
 }
 
-/** When the first entry wants to be carried; none when none does. */
-export const outboxAt = (sql: Sql): number | undefined => {
+/** When the first entry wants to be carried; none when none does. Where none is known to be, no row is read. */
+export const outboxAt = (thread: Thread): number | undefined => {
+  if (thread.outboxEmpty) return undefined
+  const { sql } = thread.host.storage
   const [first] = sql.all<{ nextAt: number }>(
     "SELECT nextAt FROM outbox WHERE nextAt IS NOT NULL ORDER BY nextAt LIMIT 1",
   )
   if (first !== undefined && !isMillis(first.nextAt)) throw new Unreadable("outbox")
+  thread.outboxEmpty = first === undefined && countEntries(sql) === 0
   return first?.nextAt
 }

@@ -91,6 +91,8 @@ export interface Thread {
   recovering: Deferred.Deferred<ReadonlyArray<RecoveryReport>, NotRecovered> | undefined
   /** The reconcilers that look now, by the sequence of their submission. */
   readonly asking: Map<number, Asking>
+  /** Whether nothing is known to be in the outbox: then it is not looked at. A look finds out; a block that queues forgets. */
+  outboxEmpty: boolean
   /** Whether the owner is about to be told of what its run has queued. */
   telling: boolean
   services: Context.Context<never> | undefined
@@ -115,6 +117,7 @@ export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Threa
   turn: undefined,
   recovering: undefined,
   asking: new Map(),
+  outboxEmpty: false,
   telling: false,
   services: undefined,
   building: undefined,

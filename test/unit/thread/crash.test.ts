@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { threadFailpoints } from "../../../thread-actors/ThreadFailpoints.ts"
 import { crashInCall, crashInResolve } from "./crash-calls.ts"
+import { crashInAbortChild, crashInTalk } from "./crash-talk.ts"
+import { carriedBlocks } from "./crash-carried.ts"
 import { crashInWait } from "./crash-waits.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
 import { operate, taken } from "./operators.ts"
@@ -280,6 +282,13 @@ describe("a crash", () => {
     resolve: crashInResolve,
     wait: crashInWait,
     decide: crashInWait,
+    ...carriedBlocks,
+    join: crashInTalk,
+    send: crashInTalk,
+    child: crashInTalk,
+    settleChild: crashInTalk,
+    acknowledge: crashInTalk,
+    abortChild: crashInAbortChild,
   }
 
   it("leaves an old incarnation that can write nothing once the run has been taken over", async () => {
