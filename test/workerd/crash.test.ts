@@ -13,7 +13,7 @@ import type { Receipt } from "../../contracts/Submission.ts"
 import { ownerFailpoints } from "../../owner-object/Owner.ts"
 import { threadFailpoints } from "../../thread-actors/ThreadFailpoints.ts"
 import { bodies, payments } from "./loom-agents.ts"
-import { withoutGuest } from "./loom-control.ts"
+import { wavesMade, wavesWanted, withoutGuest } from "./loom-control.ts"
 import { expectContiguous, type Loom, normalised, openLoom } from "./loom.ts"
 
 const key = "once"
@@ -237,6 +237,14 @@ const submitted = (story: Story) => {
   return { key, input: story === longRun ? { value: 1, gate: "way" } : { value: 1 } }
 }
 
+/** A host lane makes a wave beside the submission. */
+const hosted: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    wavesWanted.set(loom.ownerId, 1)
+    return yield* plain.tell(loom)
+  }),
+}
+
 const stories: Record<string, Story> = {
   "thread admitMany": batched,
   "thread resubmit": resubmittedNeighbour,
@@ -259,6 +267,7 @@ const stories: Record<string, Story> = {
   "thread fence": lostSubmit,
   "thread report": longRun,
   "owner binding": goneAgent,
+  "owner host": hosted,
 }
 
 /** How a lost call was found out about differs between equal runs. */
@@ -344,6 +353,7 @@ describe("a crash", () => {
           if (story === paidCall || story === doubtedCall) {
             expect(payments.get(`${loom.ownerId}/a charge`)).toBe(1)
           }
+          if (story === hosted) expect(wavesMade.get(loom.ownerId)).toBeGreaterThan(0)
           if (without.includes(story)) return
           // A body runs again only if the object that ran it was lost.
           const lost = kind === "thread" || story.threadDies === true

@@ -36,6 +36,10 @@ export const withoutGuest = new Set<string>()
 export const brokenStorage = new Set<string>()
 export const brokenServices = new Set<string>()
 
+/** How many waves the host lane of an owner still wants, and how many it has made. */
+export const wavesWanted = new Map<string, number>()
+export const wavesMade = new Map<string, number>()
+
 /** How often a start was refused by one of the two. */
 export const refusedStarts = new Map<string, number>()
 

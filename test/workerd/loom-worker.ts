@@ -7,7 +7,7 @@
  */
 import { DurableObject } from "cloudflare:workers"
 import { Effect, Layer } from "effect"
-import { Heddle, type Limits } from "../../heddle.ts"
+import { Heddle, type HostLane, type Limits } from "../../heddle.ts"
 import type { WireExit, WireMessage, WireSink } from "../../contracts/transport/index.ts"
 import { agents, agentsWithGuest, carriedOut, payments, requests } from "./loom-agents.ts"
 import {
@@ -17,6 +17,8 @@ import {
   failpointsOf,
   ownerOfName,
   refusedStarts,
+  wavesMade,
+  wavesWanted,
   withoutGuest,
 } from "./loom-control.ts"
 import { attachMeter, orderOf } from "./loom-meter.ts"
@@ -70,12 +72,24 @@ const services = (ownerId: string) =>
 
 const bindings = { owners: "LOOM_OWNERS", threads: "LOOM_THREADS", registry: "LOOM_REGISTRY" }
 
+/** A host lane that makes as many waves as a test wants of it: none in most owners. */
+const waves: HostLane = {
+  name: "waves",
+  allowanceMillis: 1_000,
+  run: ({ ownerId }) => Effect.sync(() => countIn(wavesMade, ownerId)),
+  nextDeadline: ({ ownerId }) =>
+    Effect.sync(() =>
+      (wavesMade.get(ownerId) ?? 0) < (wavesWanted.get(ownerId) ?? 0) ? 1 : undefined,
+    ),
+}
+
 const deploymentOf = (ownerId: string) => {
   const options = {
     limits: profiles[profileOf(ownerId)],
     bindings,
     testing: { failpoints: failpointsOf },
     services: services(ownerId),
+    hostLanes: profileOf(ownerId) === "quick" ? [waves] : [],
   }
   return withoutGuest.has(ownerId)
     ? Heddle.make({ ...options, agents })
