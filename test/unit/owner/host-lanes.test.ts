@@ -86,6 +86,26 @@ describe("a host lane", () => {
     expect(await statusOf(world)).toMatchObject({ state: "idle", failures: 0 })
   })
 
+  it("that has failed is not started again in the same event", async () => {
+    const failing = laneOf((n) => (n === 1 ? Effect.fail("no") : Effect.void), 2)
+    let end: () => void = () => undefined
+    const held = new Promise<void>((resolve) => (end = resolve))
+    const holding = laneOf(() => Effect.promise(() => held), 1)
+    const holder = { ...holding.lane, name: "holder", allowanceMillis: 5_000 }
+    const world = makeOwnerWorld({ hostLanes: [failing.lane, holder], limits: fast })
+    await run(world.submit("a"))
+    const alarms = world.alarmsUntil("again", () => failing.state.waves === 2)
+    await world.until("both ran", () => failing.state.waves + holding.state.waves === 2)
+    const since = Date.now()
+    await world.until("its backoff is over", () => Date.now() > since + 50)
+    await run(world.submit("b"))
+    await world.until("the event goes on", () => world.thread("b").settled.length === 1)
+    expect(failing.state.waves).toBe(1)
+    end()
+    await alarms
+    await world.quiet()
+  })
+
   it("that kills its object has been charged, and comes back after its backoff", async () => {
     const { lane, state } = laneOf(() =>
       Effect.suspend(() => {
