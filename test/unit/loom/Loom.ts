@@ -8,9 +8,9 @@ import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import { inMemoryTarget } from "../../../contracts/transport/InMemory.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireClient } from "../../../contracts/transport/WireClient.ts"
-import { inert } from "../../../platform/Failpoint.ts"
+import { type Failpoints, inert } from "../../../platform/Failpoint.ts"
 import { makeNodeHost, type NodeStorage, openNodeStorage } from "../../../platform/NodeStorage.ts"
-import type { ObjectStorage } from "../../../platform/ObjectStorage.ts"
+import { type ObjectStorage, StorageFailure } from "../../../platform/ObjectStorage.ts"
 import type { AgentLive } from "../../../thread-actors/Agent.ts"
 import { agentsDigest } from "../../../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../../../thread-actors/ThreadRuntime.ts"
@@ -22,7 +22,30 @@ export interface LoomOptions extends WorldOptions {
   readonly onCommit?: (object: string) => void
   /** Whether the reports that threads push are lost. */
   readonly losesReports?: boolean
+  /** A failpoint of threads at which the first object that reaches it dies. */
+  readonly threadDiesAt?: string
 }
+
+/** The end of an object: its calls fail, and its storage does. */
+const makeDeath = () => {
+  let isOver = false
+  let reject: (error: Error) => void = () => undefined
+  const lost = new Promise<never>((_, fail) => (reject = fail))
+  lost.catch(() => undefined)
+  const end = () => {
+    isOver = true
+    reject(new Error("Network connection lost."))
+  }
+  return { end, isOver: () => isOver, lost }
+}
+
+const mortal = (storage: ObjectStorage, isOver: () => boolean): ObjectStorage => ({
+  ...storage,
+  transaction: (block) => {
+    if (isOver()) throw new StorageFailure(new Error("the object is gone"))
+    return storage.transaction(block)
+  },
+})
 
 const counting = (storage: ObjectStorage, onCommit: () => void): ObjectStorage => ({
   ...storage,
@@ -58,21 +81,34 @@ export const makeLoom = (options: LoomOptions) => {
   const databases = new Map<ThreadId, NodeStorage>()
   const incarnations = new Map<ThreadId, WireTarget>()
   const agents = new Map(options.agents.map((live) => [live.agent.name, live]))
+  let hasDied = false
   const lost: WireTarget = { call: () => Promise.reject(new Error("Network connection lost.")) }
 
   const incarnate = (threadId: ThreadId, owner: WireTarget): WireTarget => {
     const database = databases.get(threadId) ?? openNodeStorage()
     databases.set(threadId, database)
-    const storage = counting(database, () => options.onCommit?.(threadId))
-    return makeThread(makeNodeHost({ name: `${ownerId}/${threadId}`, storage }), {
+    const death = makeDeath()
+    const storage = counting(mortal(database, death.isOver), () => options.onCommit?.(threadId))
+    const failpoints: Failpoints = {
+      reach: (point) =>
+        Effect.suspend(() => {
+          if (hasDied || point !== options.threadDiesAt) return Effect.void
+          hasDied = true
+          incarnations.delete(threadId)
+          death.end()
+          return Effect.never
+        }),
+    }
+    const object = makeThread(makeNodeHost({ name: `${ownerId}/${threadId}`, storage }), {
       agents,
       services: Layer.empty,
       limits: makeLimits({ attentionMillis: 20, ...options.limits }),
       codeVersion: "v1",
       agentsDigest: agentsDigest(agents),
       owner: () => (options.losesReports === true ? lost : owner),
-      failpoints: inert,
+      failpoints: options.threadDiesAt === undefined ? inert : failpoints,
     })
+    return { call: (message, sink) => Promise.race([object.call(message, sink), death.lost]) }
   }
 
   let toOwner: WireTarget = lost
@@ -111,6 +147,8 @@ export const makeLoom = (options: LoomOptions) => {
     ...world,
     history,
     status,
+    /** Whether an object has died at the failpoint that was asked for. */
+    hasDied: () => hasDied,
     /** The kinds of a thread's records in their order. */
     kinds: async (threadId: string) => (await history(threadId)).records.map(({ kind }) => kind),
     /** Remembers the thread's database; the answer takes it back to this moment, in a new object. */

@@ -4,7 +4,7 @@ import * as Agent from "../../../thread-actors/Agent.ts"
 import { threadFailpoints } from "../../../thread-actors/ThreadFailpoints.ts"
 import { crashInCall, crashInResolve } from "./crash-calls.ts"
 import { crashInAbortChild, crashInTalk } from "./crash-talk.ts"
-import { carriedBlocks } from "./crash-carried.ts"
+import { carriedBlocks, crashInCarried } from "./crash-carried.ts"
 import { crashInWait } from "./crash-waits.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
 import { operate, taken } from "./operators.ts"
@@ -280,7 +280,7 @@ describe("a crash", () => {
     settleTool: crashInCall,
     suspend: crashInCall,
     resolve: crashInResolve,
-    wait: crashInWait,
+    wait: async (point) => void (await Promise.all([crashInWait(point), crashInCarried(point)])),
     decide: crashInWait,
     ...carriedBlocks,
     join: crashInTalk,
