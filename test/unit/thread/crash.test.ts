@@ -4,7 +4,7 @@ import * as Agent from "../../../thread-actors/Agent.ts"
 import { threadFailpoints } from "../../../thread-actors/ThreadFailpoints.ts"
 import { crashInCall, crashInResolve } from "./crash-calls.ts"
 import { crashInAbortChild, crashInTalk } from "./crash-talk.ts"
-import { carriedBlocks, crashInCarried } from "./crash-carried.ts"
+import { crashInCarried } from "./crash-carried.ts"
 import { crashInWait } from "./crash-waits.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
 import { operate, taken } from "./operators.ts"
@@ -266,6 +266,11 @@ describe("a crash", () => {
     ])
   }
 
+  /** The thread by itself, and beside it what comes of it in the threads that an owner carries it to. */
+  const besideCarried = (own: (point: string) => Promise<void>) => async (point: string) => {
+    await Promise.all([own(point), crashInCarried(point)])
+  }
+
   /** What leads to blocks that a plain submission does not pass. */
   const stories: Record<string, (point: string) => Promise<void>> = {
     admitMany: crashInBatch,
@@ -280,15 +285,14 @@ describe("a crash", () => {
     settleTool: crashInCall,
     suspend: crashInCall,
     resolve: crashInResolve,
-    wait: async (point) => void (await Promise.all([crashInWait(point), crashInCarried(point)])),
+    wait: besideCarried(crashInWait),
     decide: crashInWait,
-    ...carriedBlocks,
-    join: crashInTalk,
-    send: crashInTalk,
-    child: crashInTalk,
-    settleChild: crashInTalk,
-    acknowledge: crashInTalk,
-    abortChild: crashInAbortChild,
+    join: besideCarried(crashInTalk),
+    send: besideCarried(crashInTalk),
+    child: besideCarried(crashInTalk),
+    settleChild: besideCarried(crashInTalk),
+    acknowledge: besideCarried(crashInTalk),
+    abortChild: besideCarried(crashInAbortChild),
   }
 
   it("leaves an old incarnation that can write nothing once the run has been taken over", async () => {
