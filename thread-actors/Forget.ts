@@ -9,6 +9,7 @@
  *   fence then cannot refuse: only what runs in this object is waited for.
  * - O4 Every table is emptied but the one row that says whose thread this was. Nobody is told any more what
  *   it held: whoever waits is woken and gets `ThreadForgotten`.
+ * - O5 What others have not taken yet is owed: messages, and the word of a child to its parent. What is parked is not.
  */
 import { Effect, Result } from "effect"
 import { WorkOwed } from "../contracts/Errors.ts"
@@ -23,6 +24,7 @@ import { fenced, raiseFence } from "./Fence.ts"
 import { emptyTail, nonterminalOf, revisionOf } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
 import { type AbortIntent, abortOf, readRow, type SubmissionRow } from "./Ledger.ts"
+import { countOwed } from "./Outbox.ts"
 import { settleAborted } from "./Repair.ts"
 import type { Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
@@ -66,7 +68,9 @@ const abort = (
     return row
   const told = readRow(block.sql, sequence)
   if (told !== undefined) decoded(() => settleAborted(block, told)) // O2
-  return undefined
+  // One with open children settles with the last of them.
+  const after = decoded(() => readRow(block.sql, sequence))
+  return after === undefined || after.state === "settled" ? undefined : after
 }
 
 /** What is owed in spite of all that could be done, and who is to be told to end. */
@@ -127,9 +131,10 @@ const forgetIn = (block: Block, command: ForgetCommand): Done => {
   const late = mayBeLate ? fenced(block, command.generation) : undefined
   if (late !== undefined) return { answer: Result.fail(late), running: [] }
   const { count, running } = owedIn(block, command)
-  if (count > 0) {
+  const outbox = block.header.unreadable === undefined ? countOwed(block.sql) : 0 // O5
+  if (count > 0 || outbox > 0) {
     raiseFence(block, command.generation) // O1
-    return { answer: Result.fail(new WorkOwed({ nonterminal: count, outbox: 0 })), running }
+    return { answer: Result.fail(new WorkOwed({ nonterminal: count, outbox })), running }
   }
   erase(block) // O1
   return { answer: Result.succeed({ forgottenAt: block.now }), running }

@@ -132,6 +132,11 @@ export const parkedEntries = (sql: Sql, limit: number): ReadonlyArray<StoredEntr
     )
     .map(decode)
 
+/** How many entries are still to be carried; what is parked waits for nobody's taking. */
+export const countOwed = (sql: Sql): number =>
+  sql.all<{ count: number }>("SELECT count(*) AS count FROM outbox WHERE parkedAt IS NULL")[0]
+    ?.count ?? 0
+
 /** How many entries there are: what a thread owes to others. */
 export const countEntries = (sql: Sql): number =>
   sql.all<{ count: number }>("SELECT count(*) AS count FROM outbox")[0]?.count ?? 0

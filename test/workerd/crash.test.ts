@@ -200,6 +200,12 @@ const askedRun: Story = {
   }),
 }
 
+/** The run takes inputs, sends a message and has children. */
+const talkingRun: Story = { tell: (loom) => loom.accepted({ key, agent: "talk", input: null }) }
+
+/** The run has a child that it does not wait for any more: it is told to end, and joined. */
+const leavingRun: Story = { tell: (loom) => loom.accepted({ key, agent: "leave", input: null }) }
+
 /** The run goes on for ever, until its caller aborts it: as often as it is told to try again. */
 const abortedRun: Story = {
   threadDies: true,
@@ -222,10 +228,12 @@ const ownJournal: ReadonlyArray<Story> = [
   paidCall,
   doubtedCall,
   askedRun,
+  talkingRun,
+  leavingRun,
 ]
 
 /** The stories that take none of the steps which are counted. */
-const without = [goneAgent, abortedRun, paidCall, doubtedCall, askedRun]
+const without = [goneAgent, abortedRun, paidCall, doubtedCall, askedRun, talkingRun, leavingRun]
 
 /** What the retry of the submit says. */
 const submitted = (story: Story) => {
@@ -234,6 +242,8 @@ const submitted = (story: Story) => {
   if (story === paidCall) return { key, agent: "pay", input: null }
   if (story === doubtedCall) return { key, agent: "doubt", input: null }
   if (story === askedRun) return { key, agent: "ask", input: null }
+  if (story === talkingRun) return { key, agent: "talk", input: null }
+  if (story === leavingRun) return { key, agent: "leave", input: null }
   return { key, input: story === longRun ? { value: 1, gate: "way" } : { value: 1 } }
 }
 
@@ -254,6 +264,15 @@ const stories: Record<string, Story> = {
   "thread resolve": doubtedCall,
   "thread wait": askedRun,
   "thread decide": askedRun,
+  "thread send": talkingRun,
+  "thread child": talkingRun,
+  "thread join": talkingRun,
+  "thread settleChild": talkingRun,
+  "thread acknowledge": talkingRun,
+  "owner claim": talkingRun,
+  "owner deliver": talkingRun,
+  "owner acknowledge": talkingRun,
+  "thread abortChild": leavingRun,
   "thread abort": abortedRun,
   "thread retry": pausedThread,
   "thread pause": pausedThread,
@@ -273,8 +292,13 @@ const stories: Record<string, Story> = {
 /** How a lost call was found out about differs between equal runs. */
 const ofCalls = new Set(["ToolPrepared", "ToolResolved", "ToolSettled"])
 
+/** What each loom draws for itself: names of owners, ids of children, times. */
+const drawn = /"(?:ownerId|threadId|childId)":"(?:quick\.|child:)?[^"]{9,}"|"dueAt":\d+/g
+
 const journalIn = (story: Story, records: ReadonlyArray<JournalRecord>) =>
-  normalised(story === paidCall ? records.filter(({ kind }) => !ofCalls.has(kind)) : records)
+  normalised(story === paidCall ? records.filter(({ kind }) => !ofCalls.has(kind)) : records).map(
+    (line) => line.replaceAll(drawn, "…"),
+  )
 
 const undisturbed = new Map<Story, ReadonlyArray<string>>()
 

@@ -4,7 +4,7 @@
  */
 import { env } from "cloudflare:workers"
 import { Effect, Option, Schema } from "effect"
-import { Agent } from "../../heddle.ts"
+import { Agent, ThreadId } from "../../heddle.ts"
 import { countIn } from "./loom-control.ts"
 
 /** How often each body has started: `owner/thread#sequence step`. */
@@ -95,6 +95,28 @@ const hang = Agent.make("hang", { input: Schema.Json, output: Schema.Null }).han
 /** Asks somebody, and waits for the decision. */
 const ask = Agent.make("ask", { input: Schema.Json, output: Schema.Boolean }).handler((_, run) =>
   Effect.map(run.approval("ok", { summary: "Go on?" }), ({ approved }) => approved),
+)
+
+/** Takes what joins it, tells a neighbour, and has one child beside it and one that it waits for. */
+const talk = Agent.make("talk", { input: Schema.Json, output: Schema.Null }).handler((_, run) =>
+  Effect.gen(function* () {
+    yield* run.takeInputs("more")
+    yield* run.send("tell", { threadId: ThreadId.make("b"), agent: noop.agent, input: null })
+    yield* run.child("apart", noop.agent, null, { detached: true })
+    yield* run.child("kid", noop.agent, null)
+    return null
+  }),
+)
+
+/** Has a child that asks somebody, and does not wait for it for long. */
+const leave = Agent.make("leave", { input: Schema.Json, output: Schema.String }).handler((_, run) =>
+  Effect.map(
+    run.race("first", {
+      kid: run.child("kid", ask.agent, null),
+      soon: run.sleep("soon", "50 millis"),
+    }),
+    ({ branch }) => branch,
+  ),
 )
 
 class Declined extends Schema.TaggedError<Declined>()("Declined", { why: Schema.String }) {}
@@ -216,6 +238,8 @@ export const agents = [
   weave,
   hang,
   ask,
+  talk,
+  leave,
   fails,
   throws,
   dies,
