@@ -111,6 +111,14 @@ export const defaultLimits = {
   forgetWaitMillis: 5 * second,
   forgetRetryMillis: 1 * second,
   forgetRetryMaxMillis: 60 * second,
+  /** Schedules of a thread, and of a page of them; the page's inputs are at most `historyBytes`. */
+  schedulesPerThread: 64,
+  pageSchedules: 64,
+  /** Overdue occurrences that are counted at once; those beyond are not. */
+  occurrencesCounted: 128,
+  /** When an occurrence is tried again that its thread could not accept. */
+  scheduleRetryMillis: 1 * second,
+  scheduleRetryMaxMillis: 60 * second,
   /** Inputs that a run takes at once. */
   inputsTaken: 32,
   /** How deep runs may nest children, and how many one run may have. */

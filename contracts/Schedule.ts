@@ -49,7 +49,13 @@ export const Schedule = Schema.Struct({
   lastSubmissionId: Schema.optionalKey(SubmissionId),
   collapsed: Count.annotateKey({
     description:
-      "Occurrences that were overdue together with a later one, and had no input of their own.",
+      "Occurrences that were overdue together with a later one, and had no input of their own. " +
+      "Of one long absence at most 128 are counted.",
+  }),
+  waitsFor: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(64))).annotateKey({
+    description:
+      "Why an occurrence that is due was not accepted yet: the tag of the refusal. It is tried " +
+      "again.",
   }),
 }).annotate({ identifier: "Schedule", description: "A schedule of a thread, as it stands." })
 export type Schedule = typeof Schedule.Type

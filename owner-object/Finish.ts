@@ -34,7 +34,8 @@ export const vanishes = (overlap: Pick<Overlap, "madeRow" | "allRefused">, lane:
   !lane.mustVisit &&
   lane.report !== undefined &&
   lane.report.nonterminal === 0 &&
-  lane.report.outboxAt === undefined // E2
+  lane.report.outboxAt === undefined &&
+  lane.report.upkeepAt === undefined // E2
 
 /** A hold ends with its reason: while another attempt may start, no mutation leaves a lane held. */
 export const freed = (block: Block, marks: Marks): Marks =>

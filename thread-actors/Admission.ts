@@ -64,6 +64,9 @@ export interface Admission extends Admitted {
   readonly parent?: ParentLink
 }
 
+/** A submission of which no caller waits to be let in, and whose input is at hand as it is stored. */
+export type Submitted = Omit<Admission, "generation" | "input">
+
 /** An input as it would be stored; `digest` names the intent: the agent and the input. */
 export interface Content {
   readonly canonical: CanonicalText
@@ -83,16 +86,22 @@ export const contentOf = (
       maxBytes: hardCapBytes,
       maxNesting: thread.limits.jsonNesting,
     }),
-    (canonical) => ({ canonical, digest: sha256(admission.agent, "\n", canonical.text) }),
+    (canonical) => storedContent(admission.agent, canonical),
   )
 }
+
+/** The content of a text that is canonical. */
+export const storedContent = (agent: AgentId, canonical: CanonicalText): Content => ({
+  canonical,
+  digest: sha256(agent, "\n", canonical.text),
+})
 
 const isWellFormed = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
 /** The first receipt of this key, or the conflict; none when the key is new. */
 export const known = (
   block: Block,
-  admission: Admission,
+  admission: Submitted,
   content: Pick<Content, "digest">,
 ): Receipt | IdempotencyConflict | undefined => {
   const first = findKey(block.sql, admission.idempotencyKey, admission.principal)
@@ -109,7 +118,7 @@ export const known = (
 }
 
 const receipt = (
-  admission: Admission,
+  admission: Submitted,
   row: Pick<Receipt, "sequence" | "acceptedAt" | "duplicate"> & { id: Receipt["submissionId"] },
 ): Receipt => ({
   ownerId: admission.ownerId,
@@ -124,10 +133,10 @@ const receipt = (
 /** Refusals that another deployment, queue or disk would not give. */
 const limited = (
   block: Block,
-  admission: Admission,
+  admission: Submitted,
   content: Content,
 ): AdmissionLimitExceeded | AgentNotRegistered | StorageFull | undefined => {
-  const { limits, options, host } = block.thread
+  const { limits, options } = block.thread
   if (admission.replayOnly !== undefined) return new AdmissionLimitExceeded(admission.replayOnly)
   if (!options.agents.has(admission.agent))
     return new AgentNotRegistered({ agent: admission.agent })
@@ -139,13 +148,18 @@ const limited = (
   // What has joined a run waits in no queue.
   const queued = open < limits.queuedPerThread ? open : open - countJoined(block.sql)
   if (queued >= limits.queuedPerThread) return over("queuedPerThread", queued + 1)
-  const bytes = host.storage.databaseBytes()
-  if (bytes >= limits.databaseBytes)
-    return new StorageFull({ actualBytes: bytes, maximumBytes: limits.databaseBytes })
-  return undefined
+  return storageFull(block.thread)
 }
 
-const insert = (block: Block, admission: Admission, content: Content): Receipt => {
+/** Why a thread stores nothing more, if it does not. */
+export const storageFull = ({ host, limits }: Thread): StorageFull | undefined => {
+  const bytes = host.storage.databaseBytes()
+  return bytes >= limits.databaseBytes
+    ? new StorageFull({ actualBytes: bytes, maximumBytes: limits.databaseBytes })
+    : undefined
+}
+
+const insert = (block: Block, admission: Submitted, content: Content): Receipt => {
   const sequence = block.header.lastSequence + 1
   const id = submissionIdOf(block.thread.host.uuid(), sequence)
   const notBefore =
@@ -191,7 +205,7 @@ const endMarked = (block: Block, sequence: number, childId: string): void => {
 /** Takes one submission, or says why not, in a block whose fence has let its generation in. */
 export const take = (
   block: Block,
-  admission: Admission,
+  admission: Submitted,
   content: Content,
 ): Result.Result<Receipt, AdmissionRefusal> => {
   const first = known(block, admission, content)

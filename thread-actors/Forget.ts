@@ -24,6 +24,7 @@ import { fenced, raiseFence } from "./Fence.ts"
 import { emptyTail, nonterminalOf, revisionOf } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
 import { type AbortIntent, abortOf, readRow, type SubmissionRow } from "./Ledger.ts"
+import { hasOpenChildren } from "./ChildRows.ts"
 import { countOwed } from "./Outbox.ts"
 import { settleAborted } from "./Repair.ts"
 import type { Thread } from "./Thread.ts"
@@ -69,8 +70,7 @@ const abort = (
   const told = readRow(block.sql, sequence)
   if (told !== undefined) decoded(() => settleAborted(block, told)) // O2
   // One with open children settles with the last of them.
-  const after = decoded(() => readRow(block.sql, sequence))
-  return after === undefined || after.state === "settled" ? undefined : after
+  return told !== undefined && hasOpenChildren(block.sql, sequence) ? told : undefined
 }
 
 /** What is owed in spite of all that could be done, and who is to be told to end. */

@@ -41,6 +41,14 @@ import { resolveApproval } from "./ResolveApproval.ts"
 import { resolveUnknown } from "./ResolveUnknown.ts"
 import { resubmit, type ResubmitOrder } from "./Resubmit.ts"
 import { retry } from "./Retry.ts"
+import {
+  readSchedules,
+  schedule,
+  type ScheduleOrder,
+  type SchedulesQuery,
+  unschedule,
+  type UnscheduleOrder,
+} from "./Schedules.ts"
 import { type SettleChild, settleChild } from "./SettleChild.ts"
 import { enter, type EnterFailure } from "./Start.ts"
 import { signal } from "./SignalCommand.ts"
@@ -247,10 +255,18 @@ const carried = (thread: Thread) => ({
     entered(thread, call, submissionCall(thread, call, abortChild(thread, call))),
 })
 
-const unbuilt = new Unavailable({
-  retryable: false,
-  overloaded: false,
-  reason: "This version of the thread does not have the operation",
+/** What a thread gives itself. */
+const scheduled = (thread: Thread) => ({
+  schedule: (call: Timed<ScheduleOrder>) =>
+    entered(thread, call, threadCall(thread, call, schedule(thread, call))),
+  unschedule: (call: Timed<UnscheduleOrder>) =>
+    entered(thread, call, threadCall(thread, call, unschedule(thread, call))),
+  schedules: (call: Identity & SchedulesQuery) =>
+    read(
+      thread,
+      call,
+      reading(thread, "schedules", () => readSchedules(thread, call)),
+    ),
 })
 
 /** The handlers of one thread. */
@@ -284,10 +300,8 @@ export const handlers = (thread: Thread) =>
       resolveUnknown: (call) =>
         entered(thread, call, submissionCall(thread, call, resolveUnknown(thread, call))),
       signal: (call) => entered(thread, call, submissionCall(thread, call, signal(thread, call))),
-      schedule: () => Effect.fail(unbuilt),
-      unschedule: () => Effect.fail(unbuilt),
+      ...scheduled(thread),
       ...carried(thread),
-      schedules: () => Effect.fail(unbuilt),
       callback: (call) => read(thread, call, callbackCall(thread, call)),
       retry: (call) => entered(thread, call, submissionCall(thread, call, retry(thread, call))),
       pause: (call) => entered(thread, call, threadCall(thread, call, pause(thread, call))),

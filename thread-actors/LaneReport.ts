@@ -20,6 +20,7 @@ import { pauseOf } from "./Pause.ts"
 import { suspensionOf } from "./Suspension.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
+import { upkeepAt } from "./Upkeep.ts"
 import { oldestWaits } from "./WaitRows.ts"
 
 export interface ReportFacts {
@@ -230,6 +231,6 @@ export const readReport = (thread: Thread, identity: Identity): LaneReport => {
             ...headWaits(thread, view?.head),
           ].slice(0, waitsMax),
     outboxAt: header === undefined ? undefined : outboxAt(thread),
-    upkeepAt: undefined,
+    upkeepAt: header === undefined ? undefined : upkeepAt(thread),
   })
 }

@@ -189,12 +189,16 @@ const conversationTables: ReadonlyArray<string> = [
     principal TEXT NOT NULL,
     createdAt INTEGER NOT NULL,
     nextAt INTEGER,
+    dueAt INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    waitsFor TEXT,
     lastAt INTEGER,
-    lastSequence INTEGER,
+    lastSubmissionId TEXT,
     collapsed INTEGER NOT NULL,
     input TEXT NOT NULL
   ) WITHOUT ROWID`,
-  `CREATE INDEX scheduleTimes ON schedules (nextAt) WHERE nextAt IS NOT NULL`,
+  // Not partial: where there is no schedule, a look for the first reads no row.
+  `CREATE INDEX scheduleTimes ON schedules (dueAt)`,
 ]
 
 /** In order; the version of a database is how many of them it has. */

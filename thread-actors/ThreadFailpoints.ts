@@ -22,6 +22,8 @@ export const threadFailpoints = [
   "settleChild",
   "abortChild",
   "acknowledge",
+  "schedule",
+  "upkeep",
   "recover",
   "retry",
   "pause",

@@ -5,6 +5,7 @@
  * - G1 One turn drives at a time; a second call joins the live attempt and claims nothing.
  * - G2 A turn waits for a head at most the attention time, and answers `Running`; the attempt goes on.
  * - G3 Only a settled head is followed by the next one.
+ * - G4 Upkeep that is due comes first, whatever the head is, and without one.
  */
 import { Effect, Option } from "effect"
 import type { Unavailable } from "../contracts/Errors.ts"
@@ -18,6 +19,7 @@ import { durable, type ReadFailure } from "./Durable.ts"
 import type { LiveAttempt } from "./LiveAttempt.ts"
 import { ensureServices } from "./Services.ts"
 import { clockOf, type Thread, type Turn } from "./Thread.ts"
+import { keepUp } from "./Upkeep.ts"
 import { within } from "./Within.ts"
 
 export interface TurnRequest {
@@ -97,6 +99,7 @@ const drive = (
   request: TurnRequest,
 ): Effect.Effect<ReadonlyArray<HeadAnswer>, TurnFailure> =>
   Effect.gen(function* () {
+    yield* keepUp(thread) // G4
     yield* ensureServices(thread)
     const answers: Array<HeadAnswer> = []
     let live: LiveAttempt | undefined

@@ -799,8 +799,13 @@ export interface Schedule {
   /** The last one that was accepted. */
   readonly lastAt?: number
   readonly lastSubmissionId?: SubmissionId
-  /** Occurrences that were overdue together with a later one, and had no input of their own. */
+  /**
+   * Occurrences that were overdue together with a later one, and had no input of their own. Of one
+   * long absence at most 128 are counted.
+   */
   readonly collapsed: number
+  /** Why an occurrence that is due was not accepted yet: the tag of the refusal. It is tried again. */
+  readonly waitsFor?: string
 }
 
 /** By name; `next` is the `after` of the next page, absent at the end. */

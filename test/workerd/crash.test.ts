@@ -6,7 +6,13 @@ import { evictDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Unavailable } from "../../contracts/Errors.ts"
-import { IdempotencyKey, RecordId, StepName, ThreadId } from "../../contracts/Identifiers.ts"
+import {
+  AgentId,
+  IdempotencyKey,
+  RecordId,
+  StepName,
+  ThreadId,
+} from "../../contracts/Identifiers.ts"
 import type { JournalRecord } from "../../contracts/JournalRecord.ts"
 import type { LaneReport } from "../../contracts/LaneReport.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
@@ -206,6 +212,24 @@ const talkingRun: Story = { tell: (loom) => loom.accepted({ key, agent: "talk", 
 /** The run has a child that it does not wait for any more: it is told to end, and joined. */
 const leavingRun: Story = { tell: (loom) => loom.accepted({ key, agent: "leave", input: null }) }
 
+/** A neighbour gives itself an input each second, until it is told not to any more. */
+const scheduledNeighbour: Story = {
+  tell: Effect.fnUntraced(function* (loom) {
+    const thread = { ownerId: loom.ownerId, threadId: ThreadId.make("b") }
+    const name = StepName.make("tick")
+    const given = { cron: "* * * * * *", agent: AgentId.make("noop"), input: null }
+    yield* patiently(loom.client.rpc.schedule({ ...thread, ...given, name }))
+    yield* loom.until("it has given itself two", async () => {
+      const { rows } = await loom.rows()
+      const lane = rows["lanes"]?.find((row) => row["thread_id"] === "b")
+      const report = JSON.parse(String(lane?.["report"] ?? null)) as LaneReport | null
+      return (report?.tailSequence ?? 0) >= 4
+    })
+    yield* patiently(loom.client.rpc.unschedule({ ...thread, name }))
+    return yield* loom.accepted({ key })
+  }),
+}
+
 /** The run goes on for ever, until its caller aborts it: as often as it is told to try again. */
 const abortedRun: Story = {
   threadDies: true,
@@ -273,6 +297,8 @@ const stories: Record<string, Story> = {
   "owner deliver": talkingRun,
   "owner acknowledge": talkingRun,
   "thread abortChild": leavingRun,
+  "thread schedule": scheduledNeighbour,
+  "thread upkeep": scheduledNeighbour,
   "thread abort": abortedRun,
   "thread retry": pausedThread,
   "thread pause": pausedThread,
@@ -354,6 +380,15 @@ const expectResubmitted = Effect.fnUntraced(function* (loom: Loom, name: string)
   ])
 })
 
+/** Each occurrence was one submission, which was settled: none was lost in the middle. */
+const expectScheduled = Effect.fnUntraced(function* (loom: Loom, name: string) {
+  const records = yield* loom.history(name)
+  expectContiguous(records)
+  const kinds = records.map(({ kind }) => kind).filter((kind) => kind !== "AttemptInterrupted")
+  expect(kinds.length).toBeGreaterThanOrEqual(4)
+  expect(kinds).toEqual(kinds.map((_, at) => (at % 2 === 0 ? "InputApplied" : "Settled")))
+})
+
 const objects = [
   ...threadFailpoints.map((name) => ({ kind: "thread" as const, name })),
   ...ownerFailpoints.map((name) => ({ kind: "owner" as const, name })),
@@ -374,6 +409,7 @@ describe("a crash", () => {
           yield* expectOnce(loom, story, receipt)
           if (story === forgottenNeighbour) yield* expectForgotten(loom, "b")
           if (story === resubmittedNeighbour) yield* expectResubmitted(loom, "b")
+          if (story === scheduledNeighbour) yield* expectScheduled(loom, "b")
           if (story === paidCall || story === doubtedCall) {
             expect(payments.get(`${loom.ownerId}/a charge`)).toBe(1)
           }

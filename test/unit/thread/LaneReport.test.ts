@@ -43,10 +43,29 @@ const abortAny = async (world: World, pick: (below: number) => number): Promise<
   if (row !== undefined) await go(world.abort(row.id as never))
 }
 
+/** A word that a command to the schedules needs, whatever it is. */
+const words = (world: World) => ({
+  ...world.address,
+  name: "often" as never,
+  generation: world.generation(),
+  principal: "alice" as never,
+  now: world.time.now,
+})
+
+const schedule = (world: World, input: number) =>
+  go(
+    world.asOwner.schedule({
+      ...words(world),
+      cron: "*/5 * * * * *",
+      agent: "chameleon" as never,
+      input: inputs[input] ?? "ok",
+    }),
+  )
+
 const inputs = ["ok", "steps", "dies", "fades", "hangs"]
 
 const act = async (world: World, pick: (below: number) => number): Promise<void> => {
-  switch (pick(9)) {
+  switch (pick(11)) {
     case 0:
     case 1:
       await go(world.admit("chameleon", inputs[pick(inputs.length)] ?? "ok"))
@@ -68,6 +87,12 @@ const act = async (world: World, pick: (below: number) => number): Promise<void>
       return
     case 7:
       await abortAny(world, pick)
+      return
+    case 8:
+      await schedule(world, pick(3))
+      return
+    case 9:
+      if (pick(2) === 0) await go(world.asOwner.unschedule(words(world)))
       return
     default:
       await go(world.process({ attentionMillis: 2, maxHeads: 1 + pick(3) }))
@@ -101,10 +126,16 @@ describe("the lane report", () => {
         last = report
         const live = world.thread().isRunning()
         const none = report.dueAt === undefined && report.recoverAt === undefined
-        if (none) {
+        const { upkeepAt = Infinity } = report
+        if (none && upkeepAt > world.time.now) {
           expect(await changes(world, () => go(world.process()))).toBe(false)
           expect(await changes(world, () => go(world.recover()))).toBe(false)
           expect(report.nonterminal).toBe(0)
+        }
+        if (none) {
+          if (upkeepAt === Infinity) continue
+          world.time.now = Math.max(world.time.now, upkeepAt)
+          expect(await changes(world, () => go(world.process({ attentionMillis: 2 })))).toBe(true)
         } else if (report.recoverAt !== undefined)
           expect(await changes(world, () => go(world.recover()))).toBe(true)
         else if (!live) {

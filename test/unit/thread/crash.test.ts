@@ -5,6 +5,7 @@ import { threadFailpoints } from "../../../thread-actors/ThreadFailpoints.ts"
 import { crashInCall, crashInResolve } from "./crash-calls.ts"
 import { crashInAbortChild, crashInTalk } from "./crash-talk.ts"
 import { crashInCarried } from "./crash-carried.ts"
+import { crashInSchedule } from "./crash-schedules.ts"
 import { crashInWait } from "./crash-waits.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
 import { operate, taken } from "./operators.ts"
@@ -285,6 +286,8 @@ describe("a crash", () => {
     settleTool: crashInCall,
     suspend: crashInCall,
     resolve: crashInResolve,
+    schedule: crashInSchedule,
+    upkeep: crashInSchedule,
     wait: besideCarried(crashInWait),
     decide: crashInWait,
     join: besideCarried(crashInTalk),
