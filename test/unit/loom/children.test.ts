@@ -37,7 +37,7 @@ const submit = (loom: Loom, threadId: string, agent: string, input: unknown) =>
       ownerId,
       threadId: ThreadId.make(threadId),
       agent: AgentId.make(agent),
-      input: input as number,
+      input,
       idempotencyKey: `${threadId}:${JSON.stringify(input)}` as never,
     }),
   )

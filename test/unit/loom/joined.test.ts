@@ -31,7 +31,7 @@ const makeTalk = (max?: number) => {
         ownerId,
         threadId,
         agent: AgentId.make("talk"),
-        input: text as string,
+        input: text,
         idempotencyKey: IdempotencyKey.make(`say ${JSON.stringify(text)}`),
         delivery,
       }),
