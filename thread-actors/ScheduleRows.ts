@@ -2,16 +2,11 @@
  * The schedules of a thread: a row each, by name.
  *
  * - S1 `dueAt` is when a row wants to be looked at: at its next occurrence, or later where that could not be
- *   accepted. One without any more has the last time there is: a look for the first reads one row, or none.
+ *   accepted; none where no occurrence comes any more. A look for the first reads one row, or none.
  * - S2 A row that does not decode is told as such; its name is enough to remove it.
  */
 import type { Schedule } from "../contracts/Schedule.ts"
-import {
-  type AgentId,
-  millisMax,
-  type Principal,
-  type SubmissionId,
-} from "../contracts/Identifiers.ts"
+import type { AgentId, Principal, SubmissionId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import {
   type Check,
@@ -37,7 +32,7 @@ export interface ScheduleRow {
   readonly principal: Principal
   readonly createdAt: number
   readonly nextAt: number | null
-  readonly dueAt: number
+  readonly dueAt: number | null
   /** How often the next occurrence could not be accepted, and the tag of what was said last. */
   readonly tries: number
   readonly waitsFor: string | null
@@ -57,7 +52,7 @@ const checks: { readonly [K in keyof ScheduleRow]: Check } = {
   principal: isName,
   createdAt: isMillis,
   nextAt: maybe(isMillis),
-  dueAt: isMillis,
+  dueAt: maybe(isMillis),
   tries: isCount,
   waitsFor: maybe(isText),
   lastAt: maybe(isMillis),
@@ -94,18 +89,20 @@ export const countSchedules = (sql: Sql): number =>
 
 /** When the first wants to be looked at. // S1 */
 export const schedulesAt = (sql: Sql): number | undefined => {
-  const [first] = sql.all<{ dueAt: number }>("SELECT dueAt FROM schedules ORDER BY dueAt LIMIT 1")
+  const [first] = sql.all<{ dueAt: number }>(
+    "SELECT dueAt FROM schedules WHERE comes = 1 ORDER BY dueAt LIMIT 1",
+  )
   if (first !== undefined && !isMillis(first.dueAt)) throw new Unreadable("schedules") // S2
-  return first === undefined || first.dueAt === millisMax ? undefined : first.dueAt
+  return first?.dueAt
 }
 
 /** Those that are due, the longest first. */
 export const dueSchedules = (sql: Sql, now: number, limit: number): ReadonlyArray<ScheduleRow> =>
   sql
     .all<Raw>(
-      `SELECT ${columns} FROM schedules WHERE dueAt <= ? AND dueAt < ? ORDER BY dueAt, name LIMIT ?`,
+      `SELECT ${columns} FROM schedules WHERE comes = 1 AND dueAt <= ?
+       ORDER BY dueAt, name LIMIT ?`,
       now,
-      millisMax,
       limit,
     )
     .map(decode)
@@ -113,8 +110,8 @@ export const dueSchedules = (sql: Sql, now: number, limit: number): ReadonlyArra
 export const writeSchedule = (sql: Sql, row: ScheduleRow): void =>
   sql.run(
     `INSERT OR REPLACE INTO schedules (name, cron, timeZone, agent, title, principal, createdAt,
-       nextAt, dueAt, tries, waitsFor, lastAt, lastSubmissionId, collapsed, input)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       nextAt, comes, dueAt, tries, waitsFor, lastAt, lastSubmissionId, collapsed, input)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.name,
     row.cron,
     row.timeZone,
@@ -123,6 +120,7 @@ export const writeSchedule = (sql: Sql, row: ScheduleRow): void =>
     row.principal,
     row.createdAt,
     row.nextAt,
+    row.nextAt === null ? 0 : 1,
     row.dueAt,
     row.tries,
     row.waitsFor,

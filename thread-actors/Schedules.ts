@@ -10,7 +10,6 @@
 import { Effect, Result } from "effect"
 import { AdmissionLimitExceeded, AgentNotRegistered, InvalidInput } from "../contracts/Errors.ts"
 import type { AgentId, Generation, Principal } from "../contracts/Identifiers.ts"
-import { millisMax } from "../contracts/Identifiers.ts"
 import type {
   Schedule,
   SchedulePage,
@@ -111,7 +110,7 @@ const setIn = (block: Block, { bytes: _bytes, ...said }: Said): Schedule => {
     ...said,
     createdAt: block.now,
     nextAt: next ?? null,
-    dueAt: next ?? millisMax,
+    dueAt: next ?? null,
     tries: 0,
     waitsFor: null,
     lastAt: null,

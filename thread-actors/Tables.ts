@@ -189,7 +189,8 @@ const conversationTables: ReadonlyArray<string> = [
     principal TEXT NOT NULL,
     createdAt INTEGER NOT NULL,
     nextAt INTEGER,
-    dueAt INTEGER NOT NULL,
+    comes INTEGER NOT NULL,
+    dueAt INTEGER,
     tries INTEGER NOT NULL,
     waitsFor TEXT,
     lastAt INTEGER,
@@ -197,8 +198,8 @@ const conversationTables: ReadonlyArray<string> = [
     collapsed INTEGER NOT NULL,
     input TEXT NOT NULL
   ) WITHOUT ROWID`,
-  // Not partial: where there is no schedule, a look for the first reads no row.
-  `CREATE INDEX scheduleTimes ON schedules (dueAt)`,
+  // Where no occurrence comes, a look for the first finds none of these and reads no row.
+  `CREATE INDEX scheduleTimes ON schedules (comes, dueAt)`,
 ]
 
 /** In order; the version of a database is how many of them it has. */

@@ -8,7 +8,7 @@
  */
 import { Effect, Result } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
-import { type IdempotencyKey, millisMax } from "../contracts/Identifiers.ts"
+import type { IdempotencyKey } from "../contracts/Identifiers.ts"
 import { sha256 } from "../platform/Digest.ts"
 import { storedContent, type Submitted, take } from "./Admission.ts"
 import { type Block, touch, transact } from "./Block.ts"
@@ -40,7 +40,7 @@ const submittedOf = (
 const moved = (row: ScheduleRow, { nextAt }: Overdue): ScheduleRow => ({
   ...row,
   nextAt: nextAt ?? null,
-  dueAt: nextAt ?? millisMax,
+  dueAt: nextAt ?? null,
   tries: 0,
   waitsFor: null,
 })
@@ -56,7 +56,7 @@ const putOff = (block: Block, row: ScheduleRow, tag: string): ScheduleRow => {
 const kept = (block: Block, row: ScheduleRow): ScheduleRow => {
   const { now, thread } = block
   const passed = {
-    firstAt: row.nextAt ?? row.dueAt,
+    firstAt: row.nextAt ?? now,
     now,
     countMax: thread.limits.occurrencesCounted,
   }
@@ -94,7 +94,7 @@ export const keepUp = (thread: Thread): Effect.Effect<void, ReadFailure> =>
   Effect.flatMap(
     reading(thread, "upkeep", () => (thread.hasTables ? upkeepAt(thread) : undefined)),
     (at) =>
-      at === undefined || at > clockOf(thread) || thread.header?.paused === true
+      at === undefined || at > clockOf(thread)
         ? Effect.void
         : durable(thread, "upkeep", () => transact(thread, keepIn)),
   )

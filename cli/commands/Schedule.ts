@@ -21,6 +21,8 @@ const text = (schedule: Schedule): string =>
     title: schedule.title,
     next: at(schedule.nextAt) ?? "never again",
     last: at(schedule.lastAt),
+    collapsed: schedule.collapsed === 0 ? undefined : String(schedule.collapsed),
+    "waits for": schedule.waitsFor,
   })
 
 const textFlag = (name: string, charactersMax: number, description: string) =>

@@ -218,6 +218,7 @@ describe("an occurrence that cannot be accepted", () => {
     await set()
     await taken(operate(world).pause())
     world.time.now = start + 3 * hour
+    world.crash()
     const before = world.storage.dump()
     await tags(world.process())
     expect(world.storage.dump()).toBe(before)
