@@ -1,6 +1,6 @@
 /**
  * The operations of `ThreadRpc` by which an owner carries what is between its threads: what an outbox has, what became
- * of it, and the words of parents and children.
+ * of it, and the words of parents and children; and what a sink of the deployment is to have.
  */
 import { Schema } from "effect"
 import { Rpc } from "effect/rpc"
@@ -19,6 +19,7 @@ import {
   ThreadId,
 } from "./Identifiers.ts"
 import { OutboxEntry, OutboxResult } from "./Outbox.ts"
+import { FullRecord } from "./Publication.ts"
 import { Settlement } from "./Settlement.ts"
 import { threadReply } from "./ThreadReply.ts"
 
@@ -76,5 +77,26 @@ export const abortChild = Rpc.make("abortChild", {
     ...Commanded,
   },
   success: threadReply(Schema.Void, Schema.Union([ThreadUnreadable, Unavailable])),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** The first records that the sink has not taken, in their order. Changes nothing. */
+export const claimPublication = Rpc.make("claimPublication", {
+  payload: {
+    ...Address,
+    /** Records at most; all together `bytes` as JSON, or one record. */
+    limit: Count,
+    bytes: Count,
+    generation: Generation,
+    now: Millis,
+  },
+  success: threadReply(Schema.Array(FullRecord), Unavailable),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** The sink has every record up to this one. One that is not further than the last says nothing. */
+export const acknowledgePublication = Rpc.make("acknowledgePublication", {
+  payload: { ...Address, through: Count, generation: Generation, now: Millis },
+  success: threadReply(Schema.Void, Unavailable),
   error: Common,
 }).pipe(admits("Owner"))

@@ -217,6 +217,9 @@ export class WorkOwed extends Schema.TaggedError<WorkOwed>()(
   {
     nonterminal: counted("Submissions that have not settled."),
     outbox: counted("Messages that have not been taken."),
+    records: Schema.optionalKey(
+      counted("Records that the deployment's sink has not taken, where there are some."),
+    ),
   },
   {
     description:

@@ -1,8 +1,8 @@
 /**
  * What a thread tells its owner about itself: all that an owner ever keeps about a thread.
  *
- * Property: if `dueAt`, `recoverAt`, `outboxAt` and `upkeepAt` are all absent, no call, now or later,
- * would change anything until a mutation arrives; if `dueAt` is present, a call then would, unless a
+ * Property: if `dueAt`, `recoverAt`, `outboxAt`, `publishAt` and `upkeepAt` are all absent, no call, now or
+ * later, would change anything until a mutation arrives; if `dueAt` is present, a call then would, unless a
  * run is live, the thread is paused, or its agent is missing.
  */
 import { Schema } from "effect"
@@ -81,6 +81,8 @@ export const LaneReport = Schema.Struct({
   recoverAt: Schema.optionalKey(Millis),
   /** When outbox entries want delivery. */
   outboxAt: Schema.optionalKey(Millis),
+  /** When records want to be published; 0 is now. No run begins before they were. */
+  publishAt: Schema.optionalKey(Millis),
   /** The next schedule occurrence or retention batch. */
   upkeepAt: Schema.optionalKey(Millis),
   paused: Schema.Boolean,

@@ -153,6 +153,19 @@ export const defaultLimits = {
   visitsBeforeFault: 8,
   /** How long a thread may be out of reach before that is one: after each deploy some are, for minutes. */
   deployNoiseMillis: 2 * minute,
+
+  /** Threads whose records are published at once. */
+  publishSlots: 4,
+  /** Records of one batch, and their size as JSON: what one message of a Cloudflare Queue holds. */
+  publishRecords: 256,
+  publishBytes: 120_000,
+  /** How long a sink may take for one batch. */
+  publishMillis: 30 * second,
+  /** How long one thread's batches follow one another; then it goes behind all that wait. */
+  publishSliceMillis: 5 * second,
+  publishRetryMillis: 5 * second,
+  publishRetryMaxMillis: 60 * second,
+
   faultRetryMillis: 5 * second,
   faultRetryMaxMillis: 60 * second,
   /** A recovery that timed out is dear: it is tried less often. */

@@ -114,6 +114,9 @@ export const LaneStatus = Schema.Struct({
   outboxAt: Schema.optionalKey(Millis).annotateKey({
     description: "When what the thread has recorded for others is carried next.",
   }),
+  publishAt: Schema.optionalKey(Millis).annotateKey({
+    description: "When records of the thread are given to the deployment's sink next.",
+  }),
   enrolled: Schema.optionalKey(Generation).annotateKey({
     description: "Set while a mutation of unknown fate may have reached the thread.",
   }),

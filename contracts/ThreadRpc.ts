@@ -11,7 +11,14 @@ import { Rpc, RpcGroup } from "effect/rpc"
 import { AbortFields, AbortRefusal, AbortReply } from "./Abort.ts"
 import { admits, CallerMiddleware } from "./Authorization.ts"
 import { OpenFields, OpenPage } from "./Bulk.ts"
-import { abortChild, acknowledgeOutbox, claimOutbox, settleChild } from "./CarriedRpc.ts"
+import {
+  abortChild,
+  acknowledgeOutbox,
+  acknowledgePublication,
+  claimOutbox,
+  claimPublication,
+  settleChild,
+} from "./CarriedRpc.ts"
 import { CallbackTarget, CallbackToken } from "./Callback.ts"
 import { ThreadCommandFields } from "./Command.ts"
 import { CommonErrors, SubmissionNotFound, ThreadUnreadable, Unavailable } from "./Errors.ts"
@@ -366,6 +373,8 @@ export class ThreadRpc extends RpcGroup.make(
   processHead,
   claimOutbox,
   acknowledgeOutbox,
+  claimPublication,
+  acknowledgePublication,
   settleChild,
   abortChild,
   status,

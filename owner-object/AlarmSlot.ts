@@ -17,6 +17,7 @@ import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
 import { earliestTicket } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { earliestOutbox } from "./OutboxTable.ts"
+import { earliestPublication } from "./PublicationTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 
 /** Whether the armed time will still be delivered. */
@@ -86,7 +87,10 @@ export const armEarliest = (
   const first = life.version === 0 ? undefined : earliestTicket(sql, held)
   const ticket = freeTicket === undefined ? first : Math.min(first ?? Infinity, freeTicket)
   const outbox = earliestOutbox({ sql, version: life.version })
-  const laneAt = ticketMillis(Math.min(ticket ?? Infinity, outbox ?? Infinity))
+  const publication = earliestPublication({ sql, version: life.version })
+  const laneAt = ticketMillis(
+    Math.min(ticket ?? Infinity, outbox ?? Infinity, publication ?? Infinity),
+  )
   const at = Math.min(laneAt, entryAt ?? Infinity, hostAt ?? Infinity, projectAt ?? Infinity)
   life.quiet = at === Infinity
   if (life.quiet) {

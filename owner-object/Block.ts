@@ -37,6 +37,7 @@ import type { Life } from "./Life.ts"
 import { type MaintenanceRow, recount, writeMaintenance } from "./Maintenance.ts"
 import type { Notice } from "./Notice.ts"
 import { outboxTicketOf } from "./OutboxTurn.ts"
+import { publicationTicketOf } from "./PublicationTurn.ts"
 import { dueBefore, needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
 import * as Projected from "./Projected.ts"
 import { isActivity, type Shown } from "./Shown.ts"
@@ -130,10 +131,11 @@ const mend = (block: Block, { damaged: _d, ...found }: Lane): Lane => {
   return writeLane(block, found, { ...lane, enrolled }, { afterTurn: false })
 }
 
-/** Which turn of a lane has ended: one that is still due goes to the back. Of its own, or of its outbox. */
+/** Which turn of a lane has ended: one that is still due goes to the back. Of its own, its outbox or its records. */
 interface Turned {
   readonly afterTurn: boolean
   readonly afterCarry?: boolean
+  readonly afterPublishing?: boolean
 }
 
 /** Writes a lane with its next work, its tickets and those of its outbox. */
@@ -162,7 +164,8 @@ export const writeLane = (
   }
   const work = { work: need?.work, slow: need !== undefined && slow, nextAt }
   const outboxTicket = nextOutboxTicket(block, before, watched, options)
-  const written: Lane = { ...watched, ...work, outboxTicket }
+  const publishTicket = nextPublicationTicket(block, before, watched, options)
+  const written: Lane = { ...watched, ...work, outboxTicket, publishTicket }
   LaneTable.writeLane(block.host.storage.sql, written) // B1
   if (isHeld(written.work) && written.work !== "held") life.holdsAgents = true
   block.written.add(lane.threadId)
@@ -170,21 +173,38 @@ export const writeLane = (
   Projected.note(block, before, written)
   noteDeadline(block, nextAt)
   noteDeadline(block, outboxTicket)
+  noteDeadline(block, publishTicket)
   return written
 }
 
+/** The ticket, of which the next one given for the present is larger. */
+const taken = ({ life, now }: Block, ticket: number | undefined): number | undefined => {
+  if (ticket !== undefined && ticket < dueBefore(now)) {
+    life.lastTicket = Math.max(life.lastTicket, ticket)
+  }
+  return ticket
+}
+
 const nextOutboxTicket = (
-  { life, now }: Block,
+  block: Block,
   before: Lane | undefined,
   lane: Lane,
   { afterCarry }: Turned,
 ): number | undefined => {
   const kept = afterCarry === true ? undefined : before?.outboxTicket
-  const ticket = outboxTicketOf(lane, { kept, now, lastTicket: life.lastTicket })
-  if (ticket !== undefined && ticket < dueBefore(now)) {
-    life.lastTicket = Math.max(life.lastTicket, ticket)
-  }
-  return ticket
+  const { life, now } = block
+  return taken(block, outboxTicketOf(lane, { kept, now, lastTicket: life.lastTicket }))
+}
+
+const nextPublicationTicket = (
+  block: Block,
+  before: Lane | undefined,
+  lane: Lane,
+  { afterPublishing }: Turned,
+): number | undefined => {
+  const kept = afterPublishing === true ? undefined : before?.publishTicket
+  const { life, now } = block
+  return taken(block, publicationTicketOf(lane, { kept, now, lastTicket: life.lastTicket }))
 }
 
 /** Removes a lane that holds nothing. */

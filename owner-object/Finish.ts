@@ -35,6 +35,7 @@ export const vanishes = (overlap: Pick<Overlap, "madeRow" | "allRefused">, lane:
   lane.report !== undefined &&
   lane.report.nonterminal === 0 &&
   lane.report.outboxAt === undefined &&
+  lane.report.publishAt === undefined &&
   lane.report.upkeepAt === undefined // E2
 
 /** A hold ends with its reason: while another attempt may start, no mutation leaves a lane held. */

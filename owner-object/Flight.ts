@@ -98,6 +98,7 @@ const isAtRest = (report: LaneReport | undefined): boolean =>
   report.dueAt === undefined &&
   report.recoverAt === undefined &&
   report.outboxAt === undefined &&
+  report.publishAt === undefined &&
   report.upkeepAt === undefined
 
 /** Whether the thread has stored the fence that the visit carried: one that cannot be read stores none. */

@@ -19,13 +19,17 @@ import {
   readLane,
   writeLane,
 } from "./Block.ts"
-import { type Lane, type Marks, withoutBackoff, withoutOutboxWait, withoutStall } from "./Lane.ts"
+import { type Lane, type Marks, withoutBackoff, withoutCarryWaits, withoutStall } from "./Lane.ts"
 import { retryFaultNow } from "./RecoveryFaults.ts"
 
 /** The marks of a condemned lane whose thread now says that it owes nothing: its time has come. */
 export const broughtForward = ({ marks, report }: Lane, now: number): Marks => {
   const { condemned } = marks
-  const owes = report === undefined || report.nonterminal > 0 || report.outboxAt !== undefined
+  const owes =
+    report === undefined ||
+    report.nonterminal > 0 ||
+    report.outboxAt !== undefined ||
+    report.publishAt !== undefined
   if (condemned === undefined || owes) return marks
   return { ...marks, condemned: { ...condemned, retryAt: Math.min(condemned.retryAt, now) } }
 }
@@ -39,22 +43,22 @@ export const takeReport = (block: Block, threadId: ThreadId, report: LaneReport)
   writeLane(block, before, { ...accepted, marks, mustVisit }, { afterTurn: false })
 }
 
-/** Ends the stall and the backoff of a lane and of its outbox, and has it visited. Gives the lane, if there is one. */
+/** Ends the stall and the backoff of a lane and of what is carried of it, and has it visited. Gives the lane, if there is one. */
 export const wake = (block: Block, threadId: ThreadId): Lane | undefined => {
   const before = readLane(block, threadId)
   if (before === undefined) return undefined
   block.life.pass?.marked.add(threadId)
-  const marks = withoutOutboxWait(withoutStall(withoutBackoff(before.marks)))
+  const marks = withoutCarryWaits(withoutStall(withoutBackoff(before.marks)))
   return writeLane(block, before, { ...before, mustVisit: true, marks }, { afterTurn: false })
 }
 
 /**
- * Ends the waits of a lane, so that it is tried now: the wait of its fault, its backoff and that of its outbox, and
+ * Ends the waits of a lane, so that it is tried now: the wait of its fault, its backoff and that of what is carried of it, and
  * the wait for a missing agent. The fault itself stays until what failed succeeds; so does the count of a wait for an
  * agent. A stall ends with any mutation.
  */
 export const endWaits = (block: Block, lane: Lane): Lane => {
-  const { binding, ...rest } = withoutOutboxWait(withoutBackoff(lane.marks))
+  const { binding, ...rest } = withoutCarryWaits(withoutBackoff(lane.marks))
   const marks =
     binding === undefined ? rest : { ...rest, binding: { ...binding, notBefore: block.now } }
   return retryFaultNow(block, { ...lane, marks })

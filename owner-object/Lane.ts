@@ -70,8 +70,8 @@ export interface Unseen {
   readonly sinceAt: number
 }
 
-/** Claims of an outbox in a row that came to nothing, since when, and when the next is made. */
-export interface OutboxWait {
+/** Claims of an outbox, or of records, in a row that came to nothing, since when, and when the next is made. */
+export interface CarryWait {
   readonly failures: number
   readonly sinceAt: number
   readonly untilAt: number
@@ -110,7 +110,9 @@ export interface Marks {
   /** As many attempts of this agent run as may: it keeps its ticket until one of them ends. */
   readonly heldOf?: AgentId
   /** Its outbox could not be carried. No wait of the lane itself. */
-  readonly outbox?: OutboxWait
+  readonly outbox?: CarryWait
+  /** Its records could not be published. No wait of the lane itself. */
+  readonly publication?: CarryWait
 }
 
 export interface Lane {
@@ -128,6 +130,8 @@ export interface Lane {
   readonly nextAt: number | undefined
   /** The ticket of its outbox, which is carried whatever else the lane does or waits for. */
   readonly outboxTicket: number | undefined
+  /** The ticket of its records that are to be published, likewise. */
+  readonly publishTicket: number | undefined
   /** When something was last heard of it: an input, a record, a settlement. */
   readonly activeAt: number | undefined
   /** Its row says more than could be read; the next block that meets it mends it. */
@@ -146,12 +150,17 @@ export const emptyLane = (threadId: ThreadId): Lane => ({
   slow: false,
   nextAt: undefined,
   outboxTicket: undefined,
+  publishTicket: undefined,
   activeAt: undefined,
 })
 
 /** Whether its outbox is in backoff; such lanes take at most half of the slots that carry. */
 export const isOutboxSlow = ({ marks, outboxTicket }: Lane): boolean =>
   outboxTicket !== undefined && marks.outbox !== undefined
+
+/** Whether its records are in backoff; such lanes take at most half of the slots that publish. */
+export const isPublicationSlow = ({ marks, publishTicket }: Lane): boolean =>
+  publishTicket !== undefined && marks.publication !== undefined
 
 /** Whether an attempt runs in the thread, as far as its report tells. */
 export const isRunning = (lane: Lane): boolean =>
@@ -200,3 +209,13 @@ export const withoutOutboxWait = (marks: Marks): Marks => {
   const { outbox: _o, ...rest } = marks
   return rest
 }
+
+/** The marks of a lane whose records are to be published now. */
+export const withoutPublicationWait = (marks: Marks): Marks => {
+  const { publication: _p, ...rest } = marks
+  return rest
+}
+
+/** The marks of a lane of which whatever is carried is to be tried now. */
+export const withoutCarryWaits = (marks: Marks): Marks =>
+  withoutPublicationWait(withoutOutboxWait(marks))

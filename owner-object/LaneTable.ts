@@ -8,7 +8,7 @@
  */
 import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { isOutboxSlow, type Lane, timedWorks, type Work } from "./Lane.ts"
+import { isOutboxSlow, isPublicationSlow, type Lane, timedWorks, type Work } from "./Lane.ts"
 import { dueBefore } from "./Rotation.ts"
 import { marksOf, reportOf } from "./Stored.ts"
 
@@ -27,7 +27,7 @@ interface StoredLane {
 }
 
 const columns =
-  "thread_id, report, enrolled, must_visit, suspect, marks, work, slow, next_at, outbox_at, outbox_slow, active_at"
+  "thread_id, report, enrolled, must_visit, suspect, marks, work, slow, next_at, outbox_at, outbox_slow, active_at, publish_at, publish_slow"
 
 const fromStored = (row: StoredLane): Lane => {
   const report = row.report === null ? undefined : reportOf(row.report)
@@ -45,6 +45,7 @@ const fromStored = (row: StoredLane): Lane => {
     nextAt: row.next_at ?? undefined,
     outboxTicket: row.outbox_at ?? undefined,
     // Absent in tables of earlier versions, until the next mutation.
+    publishTicket: typeof row["publish_at"] === "number" ? row["publish_at"] : undefined,
     activeAt: typeof row["active_at"] === "number" ? row["active_at"] : undefined,
     ...(damaged ? { damaged } : {}),
   }
@@ -55,15 +56,15 @@ export const readLane = (sql: Sql, threadId: ThreadId): Lane | undefined => {
   return row === undefined ? undefined : fromStored(row)
 }
 
-/** Null where nothing is to be carried: such a lane has no entry in the index of outboxes. */
-const outboxSlowOf = (lane: Lane): number | null => {
-  if (lane.outboxTicket === undefined) return null
-  return isOutboxSlow(lane) ? 1 : 0
+/** Null without a ticket: such a lane has no entry in the index of outboxes, or of publications. */
+const slowOf = (ticket: number | undefined, isSlow: boolean): number | null => {
+  if (ticket === undefined) return null
+  return isSlow ? 1 : 0
 }
 
 export const writeLane = (sql: Sql, lane: Lane): void =>
   sql.run(
-    `INSERT OR REPLACE INTO lanes (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO lanes (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     lane.threadId,
     lane.report === undefined ? null : JSON.stringify(lane.report),
     lane.enrolled ?? null,
@@ -74,8 +75,10 @@ export const writeLane = (sql: Sql, lane: Lane): void =>
     lane.slow ? 1 : 0,
     lane.nextAt ?? null,
     lane.outboxTicket ?? null,
-    outboxSlowOf(lane),
+    slowOf(lane.outboxTicket, isOutboxSlow(lane)),
     lane.activeAt ?? null,
+    lane.publishTicket ?? null,
+    slowOf(lane.publishTicket, isPublicationSlow(lane)),
   )
 
 export const deleteLane = (sql: Sql, threadId: ThreadId): void =>

@@ -25,6 +25,7 @@ import type { Notice } from "./Notice.ts"
 import { earliestOutbox } from "./OutboxTable.ts"
 import type { Peer } from "./Peer.ts"
 import { beginProjecting, projectAt, type Projecting } from "./Projections.ts"
+import { earliestPublication } from "./PublicationTable.ts"
 import { projectionsSince, storedVersion } from "./Tables.ts"
 import type { Watcher } from "./Watcher.ts"
 import type { CallKind } from "./Lane.ts"
@@ -71,7 +72,7 @@ export interface Flight {
   readonly agent?: AgentId | undefined
 }
 
-/** A carry under way in a pass. */
+/** A carry, or a turn of publishing, under way in a pass. */
 export interface CarryUnderWay {
   readonly slow: boolean
   readonly startedAt: number
@@ -89,6 +90,8 @@ export interface RunningPass {
   readonly reads: Set<ThreadId>
   /** Outboxes that are being carried, beside whatever their lanes do. */
   readonly carries: Map<ThreadId, CarryUnderWay>
+  /** Threads whose records are being published, likewise. */
+  readonly publications: Map<ThreadId, CarryUnderWay>
   /** Lanes that were marked again while their call was under way. */
   readonly marked: Set<ThreadId>
   /** Host lanes whose wave this pass has started and not seen the end of. */
@@ -194,6 +197,7 @@ export const beginLife = (
       version === 0 ||
       (earliestTicket(sql, true) === undefined &&
         earliestOutbox({ sql, version }) === undefined &&
+        earliestPublication({ sql, version }) === undefined &&
         entryAt === undefined &&
         hostsDueAt({ hosts, version }, stored) === undefined &&
         (version < projectionsSince || projectAt(stored.projections, projecting) === undefined)),

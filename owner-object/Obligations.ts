@@ -138,6 +138,15 @@ const outboxOf = ({ marks, outboxTicket, report }: Lane, { now }: Facts): Readon
   return [{ blocker: "outbox", sinceAt: Math.min(marks.outbox?.sinceAt ?? dueAt, now) }]
 }
 
+/** The records that the sink lacks, where no submission is told to wait for them. */
+const publicationOf = ({ marks, publishTicket, report }: Lane, { now }: Facts) => {
+  if (report?.publishAt === undefined) return []
+  if (report.waits.some(({ blocker }) => blocker === "publication")) return []
+  const dueAt = publishTicket === undefined ? now : ticketMillis(publishTicket)
+  const sinceAt = Math.min(marks.publication?.sinceAt ?? dueAt, now)
+  return [{ blocker: "publication" as const, sinceAt }]
+}
+
 const owedBy = (lane: Lane, facts: Facts): ReadonlyArray<Owed> => {
   const { marks } = lane
   if (marks.condemned !== undefined) {
@@ -145,7 +154,7 @@ const owedBy = (lane: Lane, facts: Facts): ReadonlyArray<Owed> => {
   }
   const held = heldBy(lane, facts)
   const waits = held === undefined ? headWaits(lane, facts) : [held]
-  return [...waits, ...toldWaits(lane), ...outboxOf(lane, facts)]
+  return [...waits, ...toldWaits(lane), ...outboxOf(lane, facts), ...publicationOf(lane, facts)]
 }
 
 const severityOf = (ageMillis: number, agedAfterMillis: number): Obligation["severity"] => {

@@ -14,6 +14,7 @@ import { StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
 import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import type { HeddleSink } from "../contracts/Publication.ts"
 import type { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import type { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { InternalDefect, InvalidInput } from "../contracts/Errors.ts"
@@ -60,6 +61,8 @@ export interface Owner {
   readonly peers: PeerClient
   /** Which threads of other owners may send to those of this one. */
   readonly acceptMessages: AcceptMessages | undefined
+  /** Where records of threads are published; undefined in a deployment that does not. */
+  readonly sink: HeddleSink | undefined
   /** Whether outcomes are searched, too. */
   readonly searchesOutcomes: boolean
   /** The application's own lanes. */
@@ -76,7 +79,7 @@ export interface Owner {
 /**
  * Failpoints of the owner: each is reached as `name:before` and `name:after` around the block it
  * names. `body` brackets the thread call of a mutation, `close` the letting go of a pass; `claim`, `deliver` and
- * `acknowledge` the calls by which an outbox is carried.
+ * `acknowledge` the calls by which an outbox is carried; `publish` that of the sink.
  */
 export const ownerFailpoints = [
   "enroll",
@@ -94,6 +97,7 @@ export const ownerFailpoints = [
   "claim",
   "deliver",
   "acknowledge",
+  "publish",
   "enter",
   "project",
   "host",

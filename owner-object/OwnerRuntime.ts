@@ -14,6 +14,7 @@ import {
 import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import type { HeddleSink } from "../contracts/Publication.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
@@ -43,6 +44,8 @@ export interface OwnerOptions {
   readonly peer: (ownerId: OwnerId) => WireTarget
   /** Which threads of other owners may send to those of this one; none without it. */
   readonly acceptMessages?: AcceptMessages | undefined
+  /** Where the records of threads are published; nowhere without it. */
+  readonly sink?: HeddleSink | undefined
   /** Whether the outcomes of submissions are searched besides titles; not without it. */
   readonly searchesOutcomes?: boolean | undefined
   /** The one native method of the owner registry; undefined in a deployment without one. */
@@ -123,6 +126,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       registry,
       peers,
       acceptMessages: options.acceptMessages,
+      sink: options.sink,
       searchesOutcomes: options.searchesOutcomes === true,
       hosts: makeHosts(options.codeVersion, options.hostLanes, options.services),
       began: (life) => readDeadlines(owner, life),

@@ -15,6 +15,7 @@ import { Effect, Exit, Fiber, Latch } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
+import type { HeddleSink } from "../contracts/Publication.ts"
 import { freeTicket } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
@@ -31,6 +32,9 @@ import { flyOutbox, selectCarries, slotFreeAt } from "./OutboxFlight.ts"
 import type { CarryPick } from "./Carry.ts"
 import { earliestOutbox, nextFutureOutbox } from "./OutboxTable.ts"
 import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
+import { askAgain, flyPublication, selectPublications } from "./PublicationFlight.ts"
+import { earliestPublication, nextFuturePublication } from "./PublicationTable.ts"
+import type { PublicationPick } from "./Publish.ts"
 import { project } from "./Project.ts"
 import { pickReads, readNext, type Unread } from "./ReadOutcomes.ts"
 import * as Projected from "./Projected.ts"
@@ -57,8 +61,9 @@ const anythingDue = (block: Block, pass: RunningPass): boolean => {
   const { sql } = block.host.storage
   const ticket = earliestTicket(sql, mayStart(block))
   const free = mayStart(block) ? freeTicket(block) : undefined
-  const outbox = earliestOutbox({ sql, version: block.life.version })
-  return Math.min(ticket ?? Infinity, free ?? Infinity, outbox ?? Infinity) < dueBefore(block.now)
+  const tables = { sql, version: block.life.version }
+  const tickets = [ticket, free, earliestOutbox(tables), earliestPublication(tables)]
+  return Math.min(...tickets.map((one) => one ?? Infinity)) < dueBefore(block.now)
 }
 
 /** Ends at once when nothing is due; else arms for the case that this pass never ends. */
@@ -106,6 +111,7 @@ const reportOf = (
 const underWay = (pass: RunningPass): boolean =>
   pass.flights.size > 0 ||
   pass.carries.size > 0 ||
+  pass.publications.size > 0 ||
   pass.reads.size > 0 ||
   pass.waves.size > 0 ||
   pass.entering
@@ -178,6 +184,34 @@ const launchCarry = (owner: Owner, life: Life, pass: RunningPass, pick: CarryPic
     Effect.forkDetach({ startImmediately: true }),
   )
 
+/** Has a sink given the records of a thread, in a fiber of its own. */
+const launchPublication = (
+  owner: Owner,
+  life: Life,
+  pass: RunningPass,
+  given: { readonly pick: PublicationPick; readonly sink: HeddleSink },
+) => {
+  const { threadId } = given.pick.lane
+  return Effect.when(tellCall("publication", threadId), Effect.succeed(pass.oneSlot)).pipe(
+    Effect.andThen(flyPublication(owner, life, pass, given)),
+    Effect.onExit(() =>
+      Effect.sync(() => {
+        pass.publications.delete(threadId)
+        pass.wake()
+      }),
+    ),
+    Effect.forkDetach({ startImmediately: true }),
+  )
+}
+
+/** Whose records go to the sink now, if there is one. */
+const published = (owner: Owner, block: Block, pass: RunningPass) => {
+  const { sink } = owner
+  if (sink !== undefined) return selectPublications(block, pass).map((pick) => ({ pick, sink }))
+  askAgain(block, pass)
+  return []
+}
+
 /** Has the outcomes of a thread read, in a fiber of its own. */
 const launchRead = (owner: Owner, life: Life, pass: RunningPass, unread: Unread) => {
   pass.reads.add(unread.threadId)
@@ -235,7 +269,10 @@ const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
     const { sql } = owner.host.storage
     const ticket = nextFutureTicket(sql, now)
     const outbox = nextFutureOutbox({ sql, version: life.version }, now)
-    const laneAt = ticketMillis(Math.min(ticket ?? Infinity, outbox ?? Infinity))
+    const record = nextFuturePublication({ sql, version: life.version }, now)
+    const laneAt = ticketMillis(
+      Math.min(ticket ?? Infinity, outbox ?? Infinity, record ?? Infinity),
+    )
     const slotAt = slotFreeAt(pass, now, owner.limits.outboxPatienceMillis) ?? Infinity
     const shownAt = Projected.wantedAt(life) ?? Infinity
     const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
@@ -267,17 +304,24 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
       if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
       latch.closeUnsafe()
-      const { carries, enters, hosts, picks } = yield* inBlock(owner, life, "select", (block) => {
-        releaseBindings(block, owner.agentsDigest)
-        return {
-          picks: select(block, pass),
-          carries: selectCarries(block, pass),
-          enters: chargeEntry(block, pass),
-          hosts: selectHosts(block, pass),
-        }
-      })
+      const { carries, enters, gifts, hosts, picks } = yield* inBlock(
+        owner,
+        life,
+        "select",
+        (block) => {
+          releaseBindings(block, owner.agentsDigest)
+          return {
+            picks: select(block, pass),
+            carries: selectCarries(block, pass),
+            gifts: published(owner, block, pass),
+            enters: chargeEntry(block, pass),
+            hosts: selectHosts(block, pass),
+          }
+        },
+      )
       for (const pick of picks) keep(fibers, yield* launch(owner, life, pass, pick))
       for (const pick of carries) keep(fibers, yield* launchCarry(owner, life, pass, pick))
+      for (const gift of gifts) keep(fibers, yield* launchPublication(owner, life, pass, gift))
       for (const lane of hosts) keep(fibers, yield* launchHost(owner, life, pass, lane))
       if (enters && owner.registry !== undefined) {
         keep(fibers, yield* launchEntry(owner, life, pass, owner.registry))
@@ -322,6 +366,7 @@ const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => 
     flights: new Map(),
     reads: new Set(),
     carries: new Map(),
+    publications: new Map(),
     marked: new Set(),
     waves: new Set(),
     hostsFailed: new Set(),

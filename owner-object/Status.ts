@@ -12,6 +12,7 @@ import { hostStatus } from "./Hosts.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./FaultTable.ts"
 import { countDueOutboxes } from "./OutboxTable.ts"
+import { countDuePublications } from "./PublicationTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 import { faultsSince } from "./Tables.ts"
 
@@ -30,10 +31,12 @@ const newestGeneration = (life: Life): Generation | undefined =>
         counter: life.incarnation === life.maintenance.incarnation ? life.counter : 0,
       })
 
-/** Lanes that are due, or whose outbox is. */
+/** Lanes that are due, or whose outbox is, or whose records are. */
 const dueLanes = (sql: Sql, version: number, now: number): number => {
+  const tables = { sql, version }
   const due = countDue(sql, now, countedUpTo)
-  return due + countDueOutboxes({ sql, version }, { now, limit: countedUpTo - due })
+  const carried = due + countDueOutboxes(tables, { now, limit: countedUpTo - due })
+  return carried + countDuePublications(tables, { now, limit: countedUpTo - carried })
 }
 
 export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStatus => {
@@ -93,6 +96,10 @@ export const laneStatus = (
     ...present(
       "outboxAt",
       lane?.outboxTicket === undefined ? undefined : ticketMillis(lane.outboxTicket),
+    ),
+    ...present(
+      "publishAt",
+      lane?.publishTicket === undefined ? undefined : ticketMillis(lane.publishTicket),
     ),
     ...present("enrolled", lane?.enrolled),
     mustVisit: lane?.mustVisit ?? false,

@@ -26,6 +26,12 @@ const BindingWait = Schema.Struct({
   ofTool: optionalTrue,
 })
 
+const CarryWait = Schema.Struct({
+  failures: Schema.Finite,
+  sinceAt: Schema.Finite,
+  untilAt: Schema.Finite,
+})
+
 const Condemned = Schema.Struct({
   author: Schema.String,
   reason: Schema.String,
@@ -55,13 +61,8 @@ const isMarks: (value: unknown) => value is Marks = Schema.is(
     condemned: Schema.optionalKey(Condemned),
     held: optionalTrue,
     heldOf: Schema.optionalKey(AgentId),
-    outbox: Schema.optionalKey(
-      Schema.Struct({
-        failures: Schema.Finite,
-        sinceAt: Schema.Finite,
-        untilAt: Schema.Finite,
-      }),
-    ),
+    outbox: Schema.optionalKey(CarryWait),
+    publication: Schema.optionalKey(CarryWait),
   }),
 )
 

@@ -2,7 +2,8 @@
  * The owner's tables and their migrations.
  *
  * `lanes` has a row per thread; one index over (work, slow, next_at) answers what is due, who is next
- * and when the alarm must ring; another, over (outbox_slow, outbox_at), does so for their outboxes.
+ * and when the alarm must ring; others, over (outbox_slow, outbox_at) and (publish_slow, publish_at), do so for their
+ * outboxes and for records that are to be published.
  * `maintenance` has one row. Nothing is ever scanned.
  *
  * Invariants
@@ -65,6 +66,12 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   ],
   [`ALTER TABLE maintenance ADD COLUMN running_of TEXT`],
   [`ALTER TABLE maintenance ADD COLUMN host_lanes TEXT`],
+  [
+    // As for outboxes: null without anything to publish, and then no entry in the index.
+    `ALTER TABLE lanes ADD COLUMN publish_at INTEGER`,
+    `ALTER TABLE lanes ADD COLUMN publish_slow INTEGER`,
+    `CREATE INDEX lanes_publish ON lanes (publish_slow, publish_at) WHERE publish_slow IS NOT NULL`,
+  ],
 ]
 
 /** The version from which on there is a table of faults. */
@@ -72,6 +79,9 @@ export const faultsSince = 2
 
 /** The version from which on there is an index of what waits in outboxes. */
 export const outboxSince = 4
+
+/** The version from which on there is an index of what waits to be published. */
+export const publicationSince = 8
 
 /** The version from which on the progress of the projections is kept. */
 export const projectionsSince = 5

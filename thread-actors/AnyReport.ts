@@ -21,6 +21,7 @@ const unreadableReport = (thread: Thread, { threadId }: Identity): LaneReport =>
     askedUntilAt: undefined,
     waits: [],
     outboxAt: undefined,
+    publishAt: undefined,
     upkeepAt: undefined,
   })
 

@@ -8,6 +8,8 @@
  * - C3 The first claim of a submission records `InputApplied` and opens the run in the same block. One that
  *   was parked, and about which somebody's word was given, is opened again by its claim.
  * - C4 A suspended run whose time has come is claimed by the block that fires its due timers.
+ * - C5 In a deployment that publishes nothing is claimed while its sink lacks a record of this thread: the report tells
+ *   no time then but that of the publication, after which there is a turn.
  */
 import type { AgentId, AttemptId } from "../contracts/Identifiers.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
@@ -16,7 +18,8 @@ import { readHead } from "./Head.ts"
 import { append, bytesOf, runSize } from "./Journal.ts"
 import { retriesOf, type SubmissionRow, undefer, unlist } from "./Ledger.ts"
 import type { Claimed } from "./LiveAttempt.ts"
-import { claimableAt } from "./Suspension.ts"
+import { owesRecords } from "./Publication.ts"
+import { startsAt } from "./Suspension.ts"
 import { fireDue } from "./Waits.ts"
 
 export type ClaimAnswer =
@@ -28,10 +31,6 @@ export type ClaimAnswer =
 const nothing: ClaimAnswer = { _tag: "Nothing" }
 const refused = (answer: HeadAnswer): ClaimAnswer => ({ _tag: "Refused", answer })
 
-/** From when on a head may be claimed: a ready one, or a suspended one by a time of its own. */
-const startsAt = (head: SubmissionRow): number =>
-  head.state === "ready" ? (head.dueAt ?? 0) : (claimableAt(head) ?? Infinity)
-
 /** Whether a claim of this head may start. Pure. */
 export const mayClaim = (
   head: SubmissionRow,
@@ -39,6 +38,8 @@ export const mayClaim = (
     readonly now: number
     readonly yieldAt: number
     readonly paused: boolean
+    /** Whether the deployment's sink lacks records of this thread. */
+    readonly unpublished: boolean
     readonly agentKnown: boolean
   },
 ): ClaimAnswer | undefined => {
@@ -46,6 +47,7 @@ export const mayClaim = (
   if (head.state === "running") return refused({ _tag: "NeedsRecovery", submissionId: head.id })
   if (startsAt(head) > facts.now) return nothing // C2
   if (facts.now >= facts.yieldAt) return nothing // C2
+  if (facts.unpublished) return nothing // C5
   if (!facts.agentKnown)
     return refused({ _tag: "BindingUnavailable", submissionId: head.id, agent: head.agent }) // C2
   return undefined
@@ -143,6 +145,7 @@ export const claimNext = (
     now: block.now,
     yieldAt: turn.yieldAt,
     paused: block.header.paused,
+    unpublished: owesRecords(block.thread, block.header),
     agentKnown: block.thread.options.agents.has(head.agent),
   })
   return answer ?? { _tag: "Claimed", claimed: claim(block, head, turn.suspect) }

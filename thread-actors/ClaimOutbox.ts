@@ -6,10 +6,11 @@
  * - C2 What an entry says is read from the record, or the settlement, that it carries.
  */
 import { Result } from "effect"
-import { Unavailable } from "../contracts/Errors.ts"
+import type { Unavailable } from "../contracts/Errors.ts"
 import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
 import type { OutboxEntry } from "../contracts/Outbox.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import { behindFence } from "./Fence.ts"
 import { type Header, readHeader } from "./Header.ts"
 import { findPart } from "./Journal.ts"
 import { readRow, type SubmissionRow } from "./Ledger.ts"
@@ -122,12 +123,6 @@ const chosen = (sql: Sql, now: number, limit: number): ReadonlyArray<StoredEntry
     }
   return entries
 }
-
-const behindFence = new Unavailable({
-  retryable: true,
-  overloaded: false,
-  reason: "The call is older than the thread's fence",
-})
 
 /** What is to be carried now, in order for each target. // C1 */
 export const claimOutbox = (

@@ -20,6 +20,7 @@ import {
   evidenceLines,
   notAskedMessage,
   pauseMessage,
+  publicationMessage,
   restMessage,
   type ToldCall,
   toolMessage,
@@ -33,6 +34,7 @@ import { findPart } from "./Journal.ts"
 import { abortOf, findRow, nonterminalRows, retriesOf, type SubmissionRow } from "./Ledger.ts"
 import { callEnd, type OpenCall, recordIdOf } from "./OpenCalls.ts"
 import { pauseOf } from "./Pause.ts"
+import { countUnpublished, publicationSince } from "./Publication.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { parsed } from "./Unreadable.ts"
 
@@ -141,7 +143,22 @@ const agentWaits = (thread: Thread, row: SubmissionRow): ReadonlyArray<Explained
         },
       ]
 
-const heldBy = ({ header }: Scene): ReadonlyArray<ExplainedWait> => {
+/** The records that a sink is to have before anything starts here. */
+const publicationHold = ({ header, thread }: Scene): ReadonlyArray<ExplainedWait> => {
+  const since = publicationSince(thread, header)
+  return since === undefined
+    ? []
+    : [
+        {
+          blocker: "publication",
+          sinceAt: since,
+          whoCanAct: "deployer",
+          message: publicationMessage(countUnpublished(thread, header)),
+        },
+      ]
+}
+
+const pauseHold = ({ header }: Scene): ReadonlyArray<ExplainedWait> => {
   if (!header.paused) return []
   const pause = pauseOf(header)
   return [
@@ -164,6 +181,12 @@ const toldCalls = (
     const isAsked = thread.asking.has(row.sequence) && isReconcilable(call, now)
     return { ...call, isAsked, tries: isAsked ? Math.max(0, call.tries - 1) : call.tries }
   })
+
+/** What holds the whole thread. */
+const heldBy = (scene: Scene): ReadonlyArray<ExplainedWait> => [
+  ...pauseHold(scene),
+  ...publicationHold(scene),
+]
 
 const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
   const { head, header, now, sql, thread } = scene

@@ -148,6 +148,11 @@ export const pauseMessage = (pause: StoredPause | undefined): string => {
   )
 }
 
+/** Records that the sink of the deployment lacks. */
+export const publicationMessage = (count: number): string =>
+  `${count === 1 ? "1 record of the thread is" : `${count} records of the thread are`} on the way to the sink of the ` +
+  "deployment; nothing starts here before it has them. If this lasts, the sink refuses them or is down."
+
 /** A call of which nobody knows, what it was given, and the command that decides it. */
 export const unknownMessage = (
   call: OpenCall,

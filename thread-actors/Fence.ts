@@ -12,18 +12,19 @@ import { checkHeader } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
 import type { Thread } from "./Thread.ts"
 
+/** What a call hears that is older than the fence. */
+export const behindFence = new Unavailable({
+  retryable: true,
+  overloaded: false,
+  reason: "The call is older than the thread's fence",
+})
+
 /** The refusal of a call that comes too late; none if it may go on. Where that cannot be told, nothing may. */
 export const fenced = (block: Block, generation: Generation): Unavailable | undefined => {
   if (block.header.unreadable === "meta") checkHeader(block.header)
   const { fence, refused } = block.header
   const late = (fence !== null && generation <= fence) || refused.includes(generation) // F1
-  return late
-    ? new Unavailable({
-        retryable: true,
-        overloaded: false,
-        reason: "The call is older than the thread's fence",
-      })
-    : undefined
+  return late ? behindFence : undefined
 }
 
 /** Keeps a generation whose call was refused. */

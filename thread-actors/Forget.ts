@@ -10,6 +10,8 @@
  * - O4 Every table is emptied but the one row that says whose thread this was. Nobody is told any more what
  *   it held: whoever waits is woken and gets `ThreadForgotten`.
  * - O5 What others have not taken yet is owed: messages, and the word of a child to its parent. What is parked is not.
+ * - O6 What the sink of the deployment lacks is owed, as far as it can be read: what cannot be can never be published,
+ *   and holds nothing up where all is to be given up.
  */
 import { Effect, Result } from "effect"
 import { WorkOwed } from "../contracts/Errors.ts"
@@ -26,6 +28,7 @@ import type { Identity } from "./Identity.ts"
 import { type AbortIntent, abortOf, readRow, type SubmissionRow } from "./Ledger.ts"
 import { hasOpenChildren } from "./ChildRows.ts"
 import { countOwed } from "./Outbox.ts"
+import { countUnpublished, unpublished } from "./Publication.ts"
 import { settleAborted } from "./Repair.ts"
 import type { Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
@@ -114,11 +117,20 @@ const erase = (block: Block): void => {
     pause: null,
     pauseGeneration: null,
     title: null,
+    published: 0,
     forgottenAt: block.now, // O4
     lastSequence: 0,
     tail: emptyTail,
   }
   block.touched = true
+}
+
+/** How many records the sink lacks that it can still be given. // O6 */
+const recordsOwed = ({ header, sql, thread }: Block, { abort: all }: ForgetCommand): number => {
+  const count = countUnpublished(thread, header)
+  if (count === 0 || !all) return count
+  const { publishBytes: bytes, publishRecords: limit } = thread.limits
+  return decoded(() => unpublished(sql, header, { bytes, limit })) === undefined ? 0 : count
 }
 
 interface Done {
@@ -132,9 +144,11 @@ const forgetIn = (block: Block, command: ForgetCommand): Done => {
   if (late !== undefined) return { answer: Result.fail(late), running: [] }
   const { count, running } = owedIn(block, command)
   const outbox = block.header.unreadable === undefined ? countOwed(block.sql) : 0 // O5
-  if (count > 0 || outbox > 0) {
+  const records = recordsOwed(block, command)
+  if (count > 0 || outbox > 0 || records > 0) {
     raiseFence(block, command.generation) // O1
-    return { answer: Result.fail(new WorkOwed({ nonterminal: count, outbox })), running }
+    const owed = { nonterminal: count, outbox, ...(records > 0 ? { records } : {}) }
+    return { answer: Result.fail(new WorkOwed(owed)), running }
   }
   erase(block) // O1
   return { answer: Result.succeed({ forgottenAt: block.now }), running }

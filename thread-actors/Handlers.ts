@@ -36,6 +36,12 @@ import { listOpen, type OpenQuery } from "./ListOpen.ts"
 import { observe } from "./Observe.ts"
 import { readOutcomes } from "./Outcomes.ts"
 import { pause, resume } from "./Pause.ts"
+import {
+  acknowledgePublication,
+  claimPublication,
+  type PublicationQuery,
+  type Published,
+} from "./Publication.ts"
 import { recover } from "./Recovery.ts"
 import { resolveApproval } from "./ResolveApproval.ts"
 import { resolveUnknown } from "./ResolveUnknown.ts"
@@ -235,7 +241,7 @@ const stateCall = (thread: Thread) =>
 
 type Timed<Call> = Call & Identity & { readonly now: number }
 
-/** What is between threads, and the owner carries. */
+/** What is between threads, or for a sink, and the owner carries. */
 const carried = (thread: Thread) => ({
   claimOutbox: (call: Timed<OutboxQuery>) =>
     entered(
@@ -249,6 +255,18 @@ const carried = (thread: Thread) => ({
     ),
   acknowledgeOutbox: (call: Timed<Acknowledgement>) =>
     entered(thread, call, threadCall(thread, call, acknowledgeOutbox(thread, call))),
+  claimPublication: (call: Timed<PublicationQuery>) =>
+    entered(
+      thread,
+      call,
+      threadCall(
+        thread,
+        call,
+        reading(thread, "claimPublication", () => claimPublication(thread, call)),
+      ),
+    ),
+  acknowledgePublication: (call: Timed<Published>) =>
+    entered(thread, call, threadCall(thread, call, acknowledgePublication(thread, call))),
   settleChild: (call: Timed<SettleChild>) =>
     entered(thread, call, submissionCall(thread, call, settleChild(thread, call))),
   abortChild: (call: Timed<AbortChild>) =>

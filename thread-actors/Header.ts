@@ -54,6 +54,8 @@ export interface Header {
   /** Of the last pause or resume. */
   readonly pauseGeneration: Generation | null
   readonly title: string | null
+  /** The last record that the deployment's sink is known to have; 0 for none. */
+  readonly published: number
   /** What makes the row a tombstone. */
   readonly forgottenAt: number | null
   /** 0 before the first admission. */
@@ -78,7 +80,14 @@ export const nonterminalOf = (header: Header): number => header.lastSequence - h
 
 type MetaColumns = Pick<
   HeaderRow,
-  "fence" | "refused" | "revision" | "parked" | "paused" | "pauseGeneration" | "forgottenAt"
+  | "fence"
+  | "refused"
+  | "revision"
+  | "parked"
+  | "paused"
+  | "pauseGeneration"
+  | "published"
+  | "forgottenAt"
 >
 
 type HeaderRow = {
@@ -93,6 +102,7 @@ type HeaderRow = {
   pause: string | null
   pauseGeneration: string | null
   title: string | null
+  published: number
   forgottenAt: number | null
   lastSequence: number | null
   tailSequence: number | null
@@ -103,7 +113,7 @@ type HeaderRow = {
 }
 
 const selectHeader = `SELECT m.ownerId, m.threadId, m.born, m.fence, m.refused, m.revision,
-  m.parked, m.paused, m.pause, m.pauseGeneration, m.title, m.forgottenAt, (SELECT max(sequence) FROM submissions) AS lastSequence,
+  m.parked, m.paused, m.pause, m.pauseGeneration, m.title, m.published, m.forgottenAt, (SELECT max(sequence) FROM submissions) AS lastSequence,
   j.sequence AS tailSequence, j.digest, j.open, j.settled, j.floor
   FROM meta m LEFT JOIN
     (SELECT sequence, digest, open, settled, floor FROM journal ORDER BY sequence DESC LIMIT 1) j
@@ -116,6 +126,7 @@ const metaChecks: { readonly [K in keyof MetaColumns]: Check } = {
   parked: isCount,
   paused: isCount,
   pauseGeneration: maybe(isGeneration),
+  published: isCount,
   forgottenAt: maybe(isMillis),
 }
 
@@ -131,7 +142,14 @@ const refusedOf = (text: string): ReadonlyArray<string> => (text === "" ? [] : t
 
 type Meta = Pick<
   Header,
-  "fence" | "refused" | "touches" | "parked" | "paused" | "pauseGeneration" | "forgottenAt"
+  | "fence"
+  | "refused"
+  | "touches"
+  | "parked"
+  | "paused"
+  | "pauseGeneration"
+  | "published"
+  | "forgottenAt"
 >
 
 /** What nobody may act by: it tells only that there is something. // H3 */
@@ -142,6 +160,7 @@ const unreadableMeta: Meta = {
   parked: 0,
   paused: false,
   pauseGeneration: null,
+  published: 0,
   forgottenAt: null,
 }
 
@@ -152,6 +171,7 @@ const metaOf = (row: HeaderRow): Meta => ({
   parked: row.parked,
   paused: row.paused !== 0,
   pauseGeneration: row.pauseGeneration as Generation | null,
+  published: row.published,
   forgottenAt: row.forgottenAt,
 })
 
@@ -207,7 +227,7 @@ export const insertHeader = (
 export const writeHeader = (sql: Sql, header: Header): void =>
   sql.run(
     `UPDATE meta SET fence = ?, refused = ?, revision = ?, parked = ?, paused = ?, pause = ?,
-       pauseGeneration = ?, title = ?, forgottenAt = ? WHERE id = 1`,
+       pauseGeneration = ?, title = ?, published = ?, forgottenAt = ? WHERE id = 1`,
     header.fence,
     header.refused.join(" "),
     header.touches,
@@ -216,5 +236,6 @@ export const writeHeader = (sql: Sql, header: Header): void =>
     header.pause,
     header.pauseGeneration,
     header.title,
+    header.published,
     header.forgottenAt,
   )

@@ -110,6 +110,14 @@ export const readPage = (thread: Thread, query: HistoryQuery): HistoryPage => {
   const { sql } = thread.host.storage
   const { limits } = thread
   const backwards = query.before !== undefined
+/** The records behind one, in their order: so many or of so many bytes at most, and one at least. */
+export const recordsAfter = (
+  sql: Sql,
+  after: number,
+  maximum: { readonly records: number; readonly bytes: number },
+): ReadonlyArray<JournalRecord> =>
+  readRange(sql, extentOf(sql, { backwards: false, from: after }, maximum), false)
+
   const range: Range = { backwards, from: query.before ?? query.after ?? 0 }
   const wanted = query.limit ?? limits.historyRecords
   const extent = extentOf(sql, range, {

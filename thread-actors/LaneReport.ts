@@ -6,6 +6,8 @@
  *   given, a call then would, unless a run is live, the thread is paused or its agent is missing.
  * - R2 A lost attempt, and a run that waits for the end of an open call, is told by `recoverAt` alone.
  * - R3 A run that waits for somebody else, or for its children, gives no time but that of its first timer.
+ * - R4 While records want to be published no run may start: `publishAt` is told and no `dueAt`, which the
+ *   acknowledgement brings back.
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
@@ -17,6 +19,7 @@ import type { Identity } from "./Identity.ts"
 import { openCalls, type OpenCall, recordIdOf, waitingCalls } from "./OpenCalls.ts"
 import { outboxAt } from "./Outbox.ts"
 import { pauseOf } from "./Pause.ts"
+import { publicationWaits, publishAt } from "./Publication.ts"
 import { suspensionOf } from "./Suspension.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
@@ -41,6 +44,8 @@ export interface ReportFacts {
   /** When what it has for others wants to be carried, and when its upkeep is due. */
   readonly outboxAt: number | undefined
   readonly upkeepAt: number | undefined
+  /** When its records want to be published. */
+  readonly publishAt: number | undefined
 }
 
 type Times = Pick<LaneReport, "dueAt" | "recoverAt">
@@ -69,6 +74,14 @@ const suspendedTimes = (
 
 /** When a call would change something, by the state of the head. */
 export const timesOf = (
+  view: HeadView,
+  facts: Pick<ReportFacts, "calls" | "live" | "askedUntilAt" | "publishAt">,
+): Times => {
+  const { dueAt, ...rest } = startTimesOf(view, facts)
+  return dueAt === undefined || facts.publishAt !== undefined ? rest : { ...rest, dueAt } // R4
+}
+
+const startTimesOf = (
   view: HeadView,
   facts: Pick<ReportFacts, "calls" | "live" | "askedUntilAt">,
 ): Times => {
@@ -129,6 +142,7 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
     // A head that does not decode is recovery's to tell.
     ...(view === undefined ? { recoverAt: 0 } : timesOf(view, facts)), // R1
     ...(facts.outboxAt === undefined ? {} : { outboxAt: facts.outboxAt }),
+    ...(facts.publishAt === undefined ? {} : { publishAt: facts.publishAt }),
     ...(facts.upkeepAt === undefined ? {} : { upkeepAt: facts.upkeepAt }),
     paused: header.paused,
     ...pausedAtOf(header),
@@ -227,10 +241,12 @@ export const readReport = (thread: Thread, identity: Identity): LaneReport => {
         ? []
         : [
             ...toolWaits(view?.head, calls),
+            ...publicationWaits(thread, header, view?.head),
             ...unknownWaits(thread, header, calls),
             ...headWaits(thread, view?.head),
           ].slice(0, waitsMax),
     outboxAt: header === undefined ? undefined : outboxAt(thread),
     upkeepAt: header === undefined ? undefined : upkeepAt(thread),
+    publishAt: header === undefined ? undefined : publishAt(thread, header),
   })
 }

@@ -31,6 +31,14 @@ export const suspensionOf = (row: Pick<SubmissionRow, "suspension">): Suspension
   throw new Unreadable("submissions")
 }
 
+/** From when on a head may be claimed: a ready one, or a suspended one by a time of its own. */
+export const startsAt = (
+  head: Pick<SubmissionRow, "state" | "abort" | "suspension" | "dueAt">,
+): number => {
+  if (head.state === "ready") return head.dueAt ?? 0
+  return claimableAt(head) ?? Infinity
+}
+
 /** When a suspended run may be claimed by its own time; none while it waits for something else. */
 export const claimableAt = (
   row: Pick<SubmissionRow, "state" | "abort" | "suspension">,

@@ -154,6 +154,8 @@ const conversationTables: ReadonlyArray<string> = [
     name TEXT NOT NULL
   ) WITHOUT ROWID`,
   `ALTER TABLE meta ADD COLUMN callbackKey TEXT`,
+  // Up to which record the deployment's sink is known to have all.
+  `ALTER TABLE meta ADD COLUMN published INTEGER NOT NULL DEFAULT 0`,
   `CREATE TABLE joined (
     host INTEGER NOT NULL,
     sequence INTEGER NOT NULL,

@@ -37,6 +37,8 @@ export interface ThreadOptions {
   readonly owner: (ownerId: OwnerId) => WireTarget
   readonly failpoints: Failpoints
   /** The application's policy; everything is allowed without one. */
+  /** Whether a sink is to have every record before the next run; not without it. */
+  readonly publishes?: boolean | undefined
   readonly authorizer?: Authorizer
 }
 

@@ -22,6 +22,7 @@ export const threadFailpoints = [
   "settleChild",
   "abortChild",
   "acknowledge",
+  "publish",
   "schedule",
   "upkeep",
   "recover",

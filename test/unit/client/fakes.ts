@@ -262,6 +262,8 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     unschedule: on("thread", "unschedule", () => unused),
     claimOutbox: on("thread", "claimOutbox", () => unused),
     acknowledgeOutbox: on("thread", "acknowledgeOutbox", () => unused),
+    claimPublication: on("thread", "claimPublication", () => unused),
+    acknowledgePublication: on("thread", "acknowledgePublication", () => unused),
     settleChild: on("thread", "settleChild", () => unused),
     abortChild: on("thread", "abortChild", () => unused),
     schedules: on("thread", "schedules", () => Effect.succeed({ schedules: [schedule] })),

@@ -20,6 +20,7 @@ import type { Receipt } from "../../../contracts/Submission.ts"
 import { type HeadAnswer } from "../../../contracts/ThreadRpc.ts"
 import { fakeReport, type Held } from "./fakeAnswers.ts"
 import { FakeOutbox } from "./FakeOutbox.ts"
+import { FakePublication } from "./FakePublication.ts"
 import type { Forgetting, Recovery, Turn, Visiting } from "./ways.ts"
 
 /** A command as it reached the thread. */
@@ -66,6 +67,8 @@ export class FakeLedger {
   suspects: Array<boolean> = []
   /** What it has for others. */
   readonly outbox = new FakeOutbox()
+  /** What a sink is to have of it. */
+  readonly publication = new FakePublication()
   /** What was admitted here, in its order: the key and the whole payload. */
   readonly admitted: Array<Record<string, unknown>> = []
   /** Every admission that came this far, taken or not. */
@@ -106,7 +109,8 @@ export class FakeLedger {
   report(): LaneReport {
     const outboxAt = this.outbox.at()
     const report = fakeReport(this, this.queue, this.revision, this.running)
-    return this.replaces ?? (outboxAt === undefined ? report : { ...report, outboxAt })
+    if (this.replaces !== undefined) return this.replaces
+    return this.publication.told(outboxAt === undefined ? report : { ...report, outboxAt })
   }
 
   /** Records something for others; whoever owns it hears of it with the next report. */
@@ -136,7 +140,8 @@ export class FakeLedger {
     }
     const nonterminal = this.queue.length
     const outbox = this.outbox.entries.length
-    if (nonterminal + outbox > 0) return new WorkOwed({ nonterminal, outbox })
+    const owes = nonterminal + outbox > 0 || this.publication.owes
+    if (owes) return new WorkOwed({ nonterminal, outbox })
     this.forgottenAt = 7
     return this.forgottenAt
   }
@@ -145,6 +150,8 @@ export class FakeLedger {
     const head = this.queue.shift()
     if (head === undefined) return undefined
     this.settled.push(head.receipt.sequence)
+    this.publication.record(head.receipt.submissionId, "InputApplied")
+    this.publication.record(head.receipt.submissionId, "Settled")
     this.revision += 1
     return { _tag: "Settled", submissionId: head.receipt.submissionId, outcome: "completed" }
   }
@@ -203,6 +210,7 @@ export class FakeLedger {
     const head = this.queue[0]
     if (head === undefined) return []
     const { submissionId } = head.receipt
+    if (this.publication.owes) return []
     if (this.lost) return [{ _tag: "NeedsRecovery", submissionId }]
     switch (this.turn) {
       case "suspend":
@@ -220,7 +228,7 @@ export class FakeLedger {
         return [{ _tag: "Running", submissionId }]
       default: {
         const answers: Array<HeadAnswer> = []
-        while (answers.length < Math.min(maxHeads, this.headsPerTurn)) {
+        while (answers.length < Math.min(maxHeads, this.headsPerTurn) && !this.publication.owes) {
           const settled = this.settleOne()
           if (settled === undefined) break
           answers.push(settled)

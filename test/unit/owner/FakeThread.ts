@@ -157,6 +157,14 @@ export class FakeThread extends FakeLedger {
         answer("acknowledgeOutbox", payload, () => {
           if (this.outbox.acknowledge(payload.results, payload.now)) this.revision += 1
         }),
+      claimPublication: (payload) =>
+        this.publication.way === "hang"
+          ? Effect.never
+          : answer("claimPublication", payload, () => this.publication.claim(payload.limit)),
+      acknowledgePublication: (payload) =>
+        answer("acknowledgePublication", payload, () => {
+          if (this.publication.acknowledge(payload.through)) this.revision += 1
+        }),
       settleChild: (payload) => answer("settleChild", payload, () => undefined),
       abortChild: (payload) => answer("abortChild", payload, () => undefined),
       retry: (payload) => answer("retry", payload, () => ({ state: "ready" as const, dueAt: 0 })),

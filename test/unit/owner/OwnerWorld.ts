@@ -12,6 +12,7 @@ import {
   ThreadId,
 } from "../../../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
+import type { HeddleSink } from "../../../contracts/Publication.ts"
 import { OwnerRpc } from "../../../contracts/OwnerRpc.ts"
 import {
   connectionLost,
@@ -44,6 +45,9 @@ export const shortLimits: Partial<Limits> = {
   deliverMillis: 60,
   outboxGatherMillis: 5,
   outboxPatienceMillis: 20,
+  publishMillis: 60,
+  publishRetryMillis: 5,
+  publishRetryMaxMillis: 20,
   outboxRetryMillis: 5,
   outboxRetryMaxMillis: 20,
   forgetWaitMillis: 60,
@@ -86,6 +90,8 @@ export interface WorldOptions {
   readonly peer?: (ownerId: OwnerId) => WireTarget
   /** Which threads of other owners may send to those of this one. */
   readonly acceptMessages?: AcceptMessages
+  /** Where records are published. */
+  readonly sink?: HeddleSink
   /** Replaces the fake threads; `owner` is the way to this owner. */
   readonly thread?: (threadId: ThreadId, owner: WireTarget) => WireTarget
 }
@@ -163,6 +169,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
   let failpoints = options.failpoints ?? inert
   let agentsDigest = "agents"
   let codeVersion = "v1"
+  let sink = options.sink
   let maxRunning = options.maxRunning ?? new Map<AgentId, number>()
   const start = () => {
     const { view, revoke } = revocable(storage, options.storageFault)
@@ -181,6 +188,7 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
         thread: (_owner, threadId) => threadTarget(threadId),
         peer: (other) => options.peer?.(other) ?? nobody,
         acceptMessages: options.acceptMessages,
+        sink,
         registry: options.registry,
         searchesOutcomes: options.searchesOutcomes,
         failpoints: { reach: (point) => failpoints.reach(point) },
@@ -285,7 +293,9 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
       readonly agentsDigest?: string
       readonly codeVersion?: string
       readonly maxRunning?: ReadonlyMap<AgentId, number>
+      readonly sink?: HeddleSink | undefined
     }) => {
+      if (deployment !== undefined && "sink" in deployment) sink = deployment.sink
       maxRunning = deployment?.maxRunning ?? maxRunning
       codeVersion = deployment?.codeVersion ?? codeVersion
       agentsDigest = deployment?.agentsDigest ?? agentsDigest

@@ -25,6 +25,7 @@ const begin = (limits: Partial<Limits> = {}) => {
     oneSlot: false,
     flights: new Map(),
     carries: new Map(),
+    publications: new Map(),
     reads: new Set(),
     marked: new Set(),
     waves: new Set(),

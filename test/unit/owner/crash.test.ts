@@ -6,6 +6,7 @@ import type { HostLane } from "../../../owner-object/HostLane.ts"
 import { ownerFailpoints } from "../../../owner-object/Owner.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
 import { messageTo } from "./FakeOutbox.ts"
+import { makeSink } from "./FakePublication.ts"
 import { makeRegistry } from "./makeRegistry.ts"
 import { agent, makeOwnerWorld, ownerId } from "./OwnerWorld.ts"
 
@@ -44,6 +45,7 @@ const prepare = (world: World, name: string): void => {
   if (name === "fault") thread.recovery = "fail"
   if (name === "visit") thread.turn = "fail"
   if (name === "binding") thread.turn = "binding"
+  if (name === "publish") thread.publication.isOn = true
   if (carries(name)) thread.sends(messageTo({ ownerId, threadId: "c" }, "for c"))
 }
 
@@ -91,9 +93,11 @@ describe("an owner that dies", () => {
       it(`at ${name}:${side} settles the input exactly once, by the alarm alone`, async () => {
         const registry = makeRegistry()
         const hosted = onceLane()
+        const taken = makeSink()
         const world = makeOwnerWorld({
           limits: { bindingWaitMillis: 5, faultRetryMillis: 5, hostRetryMillis: 5 },
           registry: registry.target,
+          ...(name === "publish" ? { sink: taken.sink } : {}),
           ...(name === "host" ? { hostLanes: [hosted.lane] } : {}),
         })
         prepare(world, name)
@@ -129,6 +133,12 @@ describe("an owner that dies", () => {
           expect(world.thread("a").outbox.entries).toEqual([])
           expect(world.thread("c").admitted).toMatchObject([{ input: "for c" }])
           expect(world.thread("c").settled).toEqual([1])
+        }
+        if (name === "publish") {
+          const seen = taken.sequencesOf("a")
+          expect(seen.filter((sequence, at) => seen.indexOf(sequence) === at)).toEqual([1, 2])
+          expect(taken.batches.length).toBe(side === "after" ? 2 : 1)
+          expect(world.thread("a").publication.published).toBe(2)
         }
         if (name === "host") {
           expect(hosted.waves).toBeGreaterThan(0)

@@ -3,6 +3,14 @@ import type { Sql } from "../../../platform/ObjectStorage.ts"
 
 /** What undoes each migration, from the newest on. */
 const undone: ReadonlyArray<readonly [number, ReadonlyArray<string>]> = [
+  [
+    8,
+    [
+      "DROP INDEX lanes_publish",
+      "ALTER TABLE lanes DROP COLUMN publish_slow",
+      "ALTER TABLE lanes DROP COLUMN publish_at",
+    ],
+  ],
   [7, ["ALTER TABLE maintenance DROP COLUMN host_lanes"]],
   [6, ["ALTER TABLE maintenance DROP COLUMN running_of"]],
   [

@@ -5,6 +5,7 @@ import { threadFailpoints } from "../../../thread-actors/ThreadFailpoints.ts"
 import { crashInCall, crashInResolve } from "./crash-calls.ts"
 import { crashInAbortChild, crashInTalk } from "./crash-talk.ts"
 import { crashInCarried } from "./crash-carried.ts"
+import { crashInPublication } from "./crash-publication.ts"
 import { crashInSchedule } from "./crash-schedules.ts"
 import { crashInWait } from "./crash-waits.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
@@ -295,6 +296,7 @@ describe("a crash", () => {
     child: besideCarried(crashInTalk),
     settleChild: besideCarried(crashInTalk),
     acknowledge: besideCarried(crashInTalk),
+    publish: crashInPublication,
     abortChild: besideCarried(crashInAbortChild),
   }
 

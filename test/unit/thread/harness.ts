@@ -35,6 +35,8 @@ export interface WorldOptions {
   readonly limits?: Partial<Limits>
   readonly authorizer?: Authorizer
   readonly codeVersion?: string
+  /** Whether the deployment publishes. */
+  readonly publishes?: boolean
   readonly name?: string
   /** A failpoint such as `settle:after` at which the first incarnation stops for ever. */
   readonly stopAt?: string
@@ -150,6 +152,7 @@ export const makeWorld = (initial: WorldOptions = {}) => {
         owner: () => owner,
         failpoints: failpoints(),
         ...(options.authorizer === undefined ? {} : { authorizer: options.authorizer }),
+        publishes: options.publishes,
       },
     )
   }
