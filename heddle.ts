@@ -7,7 +7,7 @@
  * - M1 What is wrong with a deployment is told before it takes work: an old compatibility date and a
  *   doubled agent when the module loads, a missing binding at the first use of its environment.
  */
-import { Layer } from "effect"
+import { type Duration, Layer } from "effect"
 import type { Authorizer } from "./contracts/Authorization.ts"
 import { checkTrusted, makeBearer, type TrustedBy } from "./client/Auth.ts"
 import { checkOrigins } from "./client/Cors.ts"
@@ -23,6 +23,7 @@ import {
   threadObjectName,
 } from "./contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "./contracts/Limits.ts"
+import type { HeddleSink } from "./contracts/Publication.ts"
 import { registryName } from "./contracts/RegistryRpc.ts"
 import { stubTarget } from "./contracts/transport/StubTarget.ts"
 import type { AcceptMessages } from "./owner-object/AcceptMessages.ts"
@@ -32,6 +33,7 @@ import { makeOwnerRegistry, type OwnerRegistryClass } from "./owner-object/Owner
 import { type Failpoints, inert } from "./platform/Failpoint.ts"
 import { type AgentLive, type Agents, maxRunningOf } from "./thread-actors/Agent.ts"
 import { agentsDigest } from "./thread-actors/AgentsDigest.ts"
+import { readPeriod } from "./thread-actors/RetentionPeriod.ts"
 import { makeThreadActor } from "./thread-actors/ThreadActor.ts"
 
 export * as Agent from "./thread-actors/Agent.ts"
@@ -42,6 +44,9 @@ export type { Trusted, TrustedBy, TrustedProvider, TrustedSecrets } from "./clie
 export type { AcceptMessages, MessageRequest } from "./owner-object/AcceptMessages.ts"
 export type { HostLane, HostLaneContext } from "./owner-object/HostLane.ts"
 export type { RateLimiter } from "./client/RateLimit.ts"
+export { type QueueProducer, queueSink } from "./client/sinks/QueueSink.ts"
+export type { SinkFrom } from "./client/sinks/Sink.ts"
+export { workerSink } from "./client/sinks/WorkerSink.ts"
 
 /** The services that the handlers of these agents need. */
 export type Requirements<Registered extends ReadonlyArray<AgentLive<unknown>>> =
@@ -90,6 +95,11 @@ interface Options<Registered> {
    */
   readonly acceptMessages?: AcceptMessages
   /**
+   * Where the records of each thread go, in batches, each at least once and in order: `queueSink`, `workerSink` or a sink
+   * of your own. A thread begins no run, and goes on with none, before its sink has all that it has recorded.
+   */
+  readonly publication?: { readonly sink: HeddleSink | ((env: never) => HeddleSink) }
+  /**
    * Whose bearer tokens HTTPS takes: secrets of the deployment, identity providers with published keys, or several of
    * them. By default `HEDDLE_JWT_SECRET` and, while it is rotated, `HEDDLE_JWT_SECRET_PREVIOUS`.
    */
@@ -98,6 +108,11 @@ interface Options<Registered> {
   readonly corsOrigins?: ReadonlyArray<string>
   /** Counts the calls of each principal: a `[[ratelimits]]` binding. Nobody does by default. */
   readonly rateLimiter?: (env: never) => RateLimiter | undefined
+  /**
+   * How long the content of what has settled is kept: inputs, outputs, records and idempotency keys. For ever by default;
+   * an agent may say otherwise for itself (`retention`).
+   */
+  readonly retention?: { readonly settledAfter: Duration.Input }
   /** For tests only: where the objects may be made to crash or wait; for all, or for each its own. */
   readonly testing?: { readonly failpoints: Failpoints | FailpointsOf }
 }
@@ -235,6 +250,45 @@ const edgeOf = ({ corsOrigins = [], rateLimiter, tokens }: Options<unknown>, lim
   }
 }
 
+/** What the handlers need, as it is made from an environment. */
+const servicesOf =
+  (given: Services<never> = Layer.empty) =>
+  (env: unknown): Layer.Layer<never> =>
+    typeof given === "function" ? given(env as never) : given
+
+/** The failpoints of each object. */
+const failpointsIn =
+  (failpoints: Failpoints | FailpointsOf = inert): FailpointsOf =>
+  (object) =>
+    typeof failpoints === "function" ? failpoints(object) : failpoints
+
+/** How long what has settled is kept. */
+const settledAfterOf = ({ retention }: Options<unknown>): number | undefined => {
+  if (retention === undefined) return undefined
+  const millis = readPeriod(retention.settledAfter)
+  if (millis !== undefined) return millis
+  throw new DeploymentError("retention.settledAfter must be a duration of a millisecond or more") // M1
+}
+
+/** The sink of an environment, if the deployment publishes. */
+const sinkOf = (
+  publication: Options<unknown>["publication"],
+  env: unknown,
+): HeddleSink | undefined => {
+  if (publication === undefined) return undefined
+  const { sink: given } = publication
+  const sink = typeof given === "function" ? deployable(() => given(env as never)) : given
+  if (typeof sink?.publish === "function") return sink
+  throw new DeploymentError("publication.sink has no method `publish`: see docs/publish.md") // M1
+}
+
+/** The same for an owner, which goes on without: what its sink does not take comes again. */
+const lateSinkOf = (
+  publication: Options<unknown>["publication"],
+  env: unknown,
+): HeddleSink | undefined =>
+  publication && { publish: async (batch) => sinkOf(publication, env)?.publish(batch) }
+
 /** The host lanes, whose services the deployment brings. */
 const hostLanesOf = (
   lanes: ReadonlyArray<HostLane<unknown>> = [],
@@ -244,17 +298,20 @@ const hostLanesOf = (
   return lanes as ReadonlyArray<HostLane>
 }
 
-/** Where the objects of an environment are. */
-const namespacesOf = (bindings: Options<unknown>["bindings"]) => {
+/** Where the objects of an environment are, and the ways to them once it has what the deployment needs. */
+const namespacesOf = ({ bindings, publication }: Options<unknown>) => {
   const names = { owners: "OWNERS", threads: "THREADS", registry: "REGISTRY", ...bindings }
-  return {
-    owners: (env: unknown) => namespaceOf(env, names.owners),
-    threads: (env: unknown) => namespaceOf(env, names.threads),
-    registry: (env: unknown): ObjectNamespace | undefined =>
-      field(env, names.registry) === undefined && bindings?.registry === undefined
-        ? undefined
-        : namespaceOf(env, names.registry),
+  const owners = (env: unknown) => namespaceOf(env, names.owners)
+  const threads = (env: unknown) => namespaceOf(env, names.threads)
+  const registry = (env: unknown): ObjectNamespace | undefined =>
+    field(env, names.registry) === undefined && bindings?.registry === undefined
+      ? undefined
+      : namespaceOf(env, names.registry)
+  const targets = (env: unknown) => {
+    sinkOf(publication, env) // M1
+    return objectTargets({ owners: owners(env), threads: threads(env), registry: registry(env) })
   }
+  return { owners, threads, registry, targets }
 }
 
 const make = <
@@ -267,14 +324,12 @@ const make = <
   const agents = register(options.agents)
   const limits = makeLimits(options.limits)
   const hostLanes = hostLanesOf(options.hostLanes, limits)
-  const failpoints = options.testing?.failpoints ?? inert
-  const failpointsOf = (object: ObjectUnderTest): Failpoints =>
-    typeof failpoints === "function" ? failpoints(object) : failpoints
+  const failpointsOf = failpointsIn(options.testing?.failpoints)
   const digest = agentsDigest(agents)
   const maxRunning = maxRunningOf(agents)
-  const given: Services<never> = options.services ?? Layer.empty
-  const services = (env: unknown) => (typeof given === "function" ? given(env as never) : given)
-  const { owners, registry, threads } = namespacesOf(options.bindings)
+  const settledAfterMillis = settledAfterOf(options)
+  const services = servicesOf(options.services)
+  const { owners, registry, targets, threads } = namespacesOf(options)
   const shared = (env: unknown) => ({
     limits,
     agentsDigest: digest,
@@ -284,8 +339,7 @@ const make = <
   const edge = {
     ...edgeOf(options, limits),
     limits,
-    targets: (env: unknown) =>
-      objectTargets({ owners: owners(env), threads: threads(env), registry: registry(env) }),
+    targets,
     version: (env: unknown) => codeVersionOf(env, digest),
   }
   return {
@@ -301,6 +355,7 @@ const make = <
         services: services(env),
         peer: (ownerId: OwnerId) => stubTarget(() => peers.getByName(ownerId)),
         acceptMessages: options.acceptMessages,
+        sink: lateSinkOf(options.publication, env),
         searchesOutcomes: options.search?.outcomes,
         thread: (ownerId: OwnerId, threadId: ThreadId) =>
           stubTarget(() => namespace.getByName(threadObjectName(ownerId, threadId))),
@@ -314,6 +369,8 @@ const make = <
         ...shared(env),
         failpoints: failpointsOf({ kind: "thread", state }),
         agents,
+        publishes: options.publication !== undefined,
+        settledAfterMillis,
         services: services(env),
         owner: (ownerId: OwnerId) => stubTarget(() => namespace.getByName(ownerId)),
       }

@@ -51,6 +51,11 @@ export const JournalRecord = Schema.Struct({
   epoch: Count.annotateKey({ description: "The epoch of the attempt that wrote it." }),
   recordedAt: Millis,
   payload: Schema.Json,
+  pruned: Schema.optionalKey(Schema.Boolean).annotateKey({
+    description:
+      "What it said was pruned, as the deployment keeps it for a time only: the payload is an empty object, or, of an " +
+      "applied input, has no `input`.",
+  }),
 }).annotate({
   identifier: "JournalRecord",
   description:

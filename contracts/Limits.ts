@@ -119,6 +119,10 @@ export const defaultLimits = {
   /** When an occurrence is tried again that its thread could not accept. */
   scheduleRetryMillis: 1 * second,
   scheduleRetryMaxMillis: 60 * second,
+  /** Records of one batch of retention. */
+  retentionRecords: 256,
+  /** When what has something to be carried is looked at again. */
+  retentionRetryMillis: 60 * minute,
   /** Inputs that a run takes at once. */
   inputsTaken: 32,
   /** How deep runs may nest children, and how many one run may have. */
@@ -149,10 +153,6 @@ export const defaultLimits = {
   /** When an outbox is claimed again that could not be, and a peer is tried again that did not answer. */
   outboxRetryMillis: 500,
   outboxRetryMaxMillis: 60 * second,
-  /** After this many visits in a row without an answer a thread has a fault. */
-  visitsBeforeFault: 8,
-  /** How long a thread may be out of reach before that is one: after each deploy some are, for minutes. */
-  deployNoiseMillis: 2 * minute,
 
   /** Threads whose records are published at once. */
   publishSlots: 4,
@@ -166,6 +166,10 @@ export const defaultLimits = {
   publishRetryMillis: 5 * second,
   publishRetryMaxMillis: 60 * second,
 
+  /** After this many visits in a row without an answer a thread has a fault. */
+  visitsBeforeFault: 8,
+  /** How long a thread may be out of reach before that is one: after each deploy some are, for minutes. */
+  deployNoiseMillis: 2 * minute,
   faultRetryMillis: 5 * second,
   faultRetryMaxMillis: 60 * second,
   /** A recovery that timed out is dear: it is tried less often. */

@@ -64,6 +64,10 @@ export const Settlement = Schema.Struct({
     description:
       "The submission whose run has taken it: it settled with that one, as that one did. Only where it joined one.",
   }),
+  pruned: Schema.optionalKey(Schema.Boolean).annotateKey({
+    description:
+      "Its output, failure or words were pruned, as the deployment keeps them for a time only. Then they are absent.",
+  }),
   settledAt: Millis,
   attempts: Count.annotateKey({ description: "How many attempts were made, whatever their end." }),
 }).annotate({ identifier: "Settlement" })

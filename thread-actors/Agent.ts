@@ -19,6 +19,7 @@ import type {
   ThreadId,
 } from "../contracts/Identifiers.ts"
 import type { Json, JsonCodec } from "./JsonCodec.ts"
+import { readPeriod } from "./RetentionPeriod.ts"
 import { readRetry, type RetryPolicy } from "./RetryPolicy.ts"
 import type {
   ChildFailed,
@@ -317,6 +318,11 @@ export interface AgentOptions<In, Out, Err, State> {
    * submission beyond it waits, in its turn.
    */
   readonly maxRunning?: number
+  /**
+   * How long the content of what has settled is kept: inputs, outputs, records and idempotency keys. `Duration.infinity`
+   * keeps it for ever. Without it as the deployment says.
+   */
+  readonly retention?: Duration.Input
 }
 
 /** A handler with its agent: what a deployment registers. `R` are the services it needs. */
@@ -353,6 +359,8 @@ export const make = <In, Out, Err = never, State = never>(
   const { maxRunning = 1 } = options
   if (!Number.isSafeInteger(maxRunning) || maxRunning < 1)
     throw new TypeError(`agent ${name}: maxRunning is not a positive integer`)
+  if (options.retention !== undefined && readPeriod(options.retention) === undefined)
+    throw new TypeError(`agent ${name}: retention is no duration of a millisecond or more`)
   const agent: Agent<In, Out, Err, State> = {
     ...options,
     name: AgentId.make(name),

@@ -75,8 +75,17 @@ const recordReader = (sql: Sql): ((row: StoredRecord) => JournalRecord) => {
     ids.set(submission, row.id)
     return row.id
   }
-  return (row) => {
+  /** What it says, or that it says it no more. */
+  const contentOf = (row: StoredRecord): Pick<JournalRecord, "payload" | "pruned"> => {
+    if (row.payload === "") return { payload: {}, pruned: true }
     const payload = parse(row.payload)
+    if (row.kind !== "InputApplied") return { payload }
+    const input = readInput(sql, row.submission)
+    return input === ""
+      ? { payload, pruned: true }
+      : { payload: { ...(payload as object), input: parse(input) } }
+  }
+  return (row) => {
     return {
       sequence: row.sequence,
       submissionId: idOf(row.submission),
@@ -84,10 +93,7 @@ const recordReader = (sql: Sql): ((row: StoredRecord) => JournalRecord) => {
       ...(row.name === null ? {} : { name: row.name }),
       epoch: row.epoch,
       recordedAt: row.recordedAt,
-      payload:
-        row.kind === "InputApplied"
-          ? { ...(payload as object), input: parse(readInput(sql, row.submission)) }
-          : payload,
+      ...contentOf(row),
     }
   }
 }
@@ -104,12 +110,6 @@ const readRange = (sql: Sql, extent: Extent, backwards: boolean): ReadonlyArray<
   return rows.map(recordReader(sql))
 }
 
-/** A page of a thread; empty for an untouched one. */
-export const readPage = (thread: Thread, query: HistoryQuery): HistoryPage => {
-  if (!thread.hasTables) return { records: [] }
-  const { sql } = thread.host.storage
-  const { limits } = thread
-  const backwards = query.before !== undefined
 /** The records behind one, in their order: so many or of so many bytes at most, and one at least. */
 export const recordsAfter = (
   sql: Sql,
@@ -118,6 +118,12 @@ export const recordsAfter = (
 ): ReadonlyArray<JournalRecord> =>
   readRange(sql, extentOf(sql, { backwards: false, from: after }, maximum), false)
 
+/** A page of a thread; empty for an untouched one. */
+export const readPage = (thread: Thread, query: HistoryQuery): HistoryPage => {
+  if (!thread.hasTables) return { records: [] }
+  const { sql } = thread.host.storage
+  const { limits } = thread
+  const backwards = query.before !== undefined
   const range: Range = { backwards, from: query.before ?? query.after ?? 0 }
   const wanted = query.limit ?? limits.historyRecords
   const extent = extentOf(sql, range, {

@@ -7,6 +7,7 @@
  *   before it, so that a changed or missing record breaks the chain from there on.
  * - J3 The last record carries the thread's counters; every append copies or changes them.
  * - J4 The input stays in the ledger: `InputApplied` stores its digest, and readers get both.
+ * - J5 A record that was pruned has an empty payload. Whoever looks for what one says finds none; its digest stays.
  */
 import type { RecordKind } from "../contracts/JournalRecord.ts"
 import { sha256 } from "../platform/Digest.ts"
@@ -114,7 +115,8 @@ export const findNamed = (
   name: string,
 ): Pick<StoredRecord, "kind" | "payload" | "sequence"> | undefined =>
   sql.all<{ kind: RecordKind; payload: string; sequence: number }>(
-    "SELECT kind, payload, sequence FROM journal WHERE submission = ? AND name = ? AND part = 0",
+    `SELECT kind, payload, sequence FROM journal WHERE submission = ? AND name = ? AND part = 0
+     AND payload <> ''`,
     submission,
     name,
   )[0]
@@ -139,7 +141,8 @@ export const findPart = (
   record: { readonly name: string; readonly part: number },
 ): Pick<StoredRecord, "kind" | "payload" | "sequence"> | undefined =>
   sql.all<{ kind: RecordKind; payload: string; sequence: number }>(
-    "SELECT kind, payload, sequence FROM journal WHERE submission = ? AND name = ? AND part = ?",
+    `SELECT kind, payload, sequence FROM journal WHERE submission = ? AND name = ? AND part = ?
+     AND payload <> ''`, // J5
     submission,
     record.name,
     record.part,

@@ -9,6 +9,7 @@
 import { type Effect, Result } from "effect"
 import {
   IdempotencyConflict,
+  InvalidInput,
   JoinedToHost,
   NotSettled,
   SettlementConflict,
@@ -57,10 +58,15 @@ const refusalOf = (block: Block, row: SubmissionRow): ResubmitRefusal | undefine
 }
 
 /** The old one's input, as it was accepted. // U3 */
-const storedContent = (block: Block, row: SubmissionRow): Content => {
+const storedContent = (block: Block, row: SubmissionRow): Result.Result<Content, InvalidInput> => {
   const text = readInput(block.sql, row.sequence)
+  if (text === "")
+    return Result.fail(new InvalidInput({ path: "input", reason: "its own was pruned: give one" }))
   if (sha256(row.agent, "\n", text) !== row.inputDigest) throw new Unreadable("submissions")
-  return { canonical: { text, bytes: row.inputBytes }, digest: row.inputDigest }
+  return Result.succeed({
+    canonical: { text, bytes: row.inputBytes },
+    digest: row.inputDigest,
+  })
 }
 
 const admissionOf = (order: ResubmitOrder, row: SubmissionRow): Admission => ({
@@ -95,9 +101,7 @@ const takeAgain = (block: Block, order: ResubmitOrder, row: SubmissionRow): Answ
   if (first instanceof IdempotencyConflict) return Result.fail(first)
   if (first !== undefined) return Result.succeed(first) // U3
   const content =
-    order.input === undefined
-      ? Result.succeed(storedContent(block, row))
-      : contentOf(block.thread, admission)
+    order.input === undefined ? storedContent(block, row) : contentOf(block.thread, admission)
   if (Result.isFailure(content)) return Result.fail(content.failure)
   const answer = take(block, admission, content.success)
   if (Result.isSuccess(answer) && !answer.success.duplicate) record(block, answer.success, order)

@@ -1,6 +1,7 @@
 /** Where one submission stands: its row, and the one record that holds its settlement. */
 import type { SubmissionId } from "../contracts/Identifiers.ts"
 import type { Settlement, SubmissionStatus } from "../contracts/Settlement.ts"
+import type { Outcome } from "../contracts/Submission.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { findRow, readOriginal, type SubmissionRow } from "./Ledger.ts"
 import type { Thread } from "./Thread.ts"
@@ -21,13 +22,28 @@ const contentOf = (sql: Sql, payload: string): Content => {
   const own = parse(payload)
   if (own.hostSubmissionId === undefined) return own
   const host = findRow(sql, own.hostSubmissionId)
-  const { abort, failure, output } =
+  const { abort, failure, output, pruned } =
     (host === undefined ? undefined : readSettlement(sql, host)) ?? {}
   return {
     ...own,
     ...(abort === undefined ? {} : { abort }),
     ...(failure === undefined ? {} : { failure }),
     ...(output === undefined ? {} : { output }),
+    ...(pruned === undefined ? {} : { pruned }),
+  }
+}
+
+/** What the row alone tells of a settlement that was pruned. */
+const prunedContent = (sql: Sql, row: SubmissionRow): Content => {
+  const [found] = sql.all<{ id: SubmissionId }>(
+    "SELECT h.id FROM submissions s JOIN submissions h ON h.sequence = s.host WHERE s.sequence = ?",
+    row.sequence,
+  )
+  return {
+    outcome: row.outcome as Outcome,
+    attempts: row.attempts,
+    ...(found === undefined ? {} : { hostSubmissionId: found.id }),
+    pruned: true,
   }
 }
 
@@ -43,7 +59,7 @@ export const readSettlement = (sql: Sql, row: SubmissionRow): Settlement | undef
     submissionId: row.id,
     sequence: row.sequence,
     settledAt: record.recordedAt,
-    ...contentOf(sql, record.payload),
+    ...(record.payload === "" ? prunedContent(sql, row) : contentOf(sql, record.payload)),
   }
 }
 

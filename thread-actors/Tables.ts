@@ -202,6 +202,16 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
   // Where no occurrence comes, a look for the first finds none of these and reads no row.
   `CREATE INDEX scheduleTimes ON schedules (comes, dueAt)`,
+  // How far each policy of retention has passed over the journal, and what it has put off.
+  `CREATE TABLE retention (
+    policy TEXT PRIMARY KEY,
+    passed INTEGER NOT NULL
+  ) WITHOUT ROWID`,
+  `CREATE TABLE unpruned (
+    lookAt INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (lookAt, sequence)
+  ) WITHOUT ROWID`,
 ]
 
 /** In order; the version of a database is how many of them it has. */

@@ -33,12 +33,14 @@ export interface ThreadOptions {
   /** Names this deployment; attempts that vanish are counted per version. */
   readonly codeVersion: string
   readonly agentsDigest: string
+  /** How long what has settled is kept of agents that do not say so themselves; for ever without it. */
+  readonly settledAfterMillis?: number | undefined
   /** A fresh way to the owner; asked for each call. */
   readonly owner: (ownerId: OwnerId) => WireTarget
-  readonly failpoints: Failpoints
-  /** The application's policy; everything is allowed without one. */
   /** Whether a sink is to have every record before the next run; not without it. */
   readonly publishes?: boolean | undefined
+  readonly failpoints: Failpoints
+  /** The application's policy; everything is allowed without one. */
   readonly authorizer?: Authorizer
 }
 

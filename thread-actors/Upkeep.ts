@@ -1,10 +1,11 @@
 /**
- * Upkeep: what a thread does by itself before it looks at its head. Its schedules give it their inputs.
+ * Upkeep: what a thread does by itself before it looks at its head. Its schedules give it their inputs, and what has
+ * settled long ago is pruned.
  *
  * - U1 An occurrence is accepted in the block that moves its schedule on: once, whatever is lost.
  * - U2 What is overdue together is one input, that of the last occurrence.
  * - U3 One that cannot be accepted now waits and is tried again, later each time; what comes due meanwhile joins it.
- * - U4 A paused thread gives itself nothing.
+ * - U4 A paused thread gives itself nothing, and prunes nothing.
  */
 import { Effect, Result } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
@@ -16,11 +17,16 @@ import { type Overdue, overdue } from "./Cron.ts"
 import { durable, reading, type ReadFailure } from "./Durable.ts"
 import type { Header } from "./Header.ts"
 import { bytesOf } from "./Journal.ts"
+import { keepRetention, retentionAt } from "./Retention.ts"
 import { dueSchedules, type ScheduleRow, schedulesAt, writeSchedule } from "./ScheduleRows.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 
-/** When there is something to do: a row is read where there is a schedule, and none where there is not. */
-export const upkeepAt = ({ host }: Thread): number | undefined => schedulesAt(host.storage.sql)
+/** When there is something to do. Where there is no schedule and all is kept, no row is read. */
+export const upkeepAt = (thread: Thread): number | undefined => {
+  const times = [schedulesAt(thread.host.storage.sql), retentionAt(thread)]
+  const first = Math.min(...times.filter((time) => time !== undefined))
+  return first === Infinity ? undefined : first
+}
 
 const submittedOf = (
   { ownerId, threadId }: Pick<Header, "ownerId" | "threadId">,
@@ -87,6 +93,7 @@ const keepIn = (block: Block): void => {
     writeSchedule(block.sql, kept(block, row)) // U1
     touch(block)
   }
+  keepRetention(block)
 }
 
 /** Does what is due, in one block; without anything due there is none. */

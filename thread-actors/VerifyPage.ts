@@ -199,12 +199,13 @@ const readRows = (
 /** Whether the input of a row is the one that was digested at its admission. // P3 */
 export const inputHolds = (
   sql: Sql,
-  row: Pick<LedgerRow, "sequence" | "agent" | "inputDigest">,
+  row: Pick<LedgerRow, "sequence" | "agent" | "inputDigest" | "state">,
 ): boolean => {
   const [stored] = sql.all<{ input: SqlValue }>(
     "SELECT input FROM submissions WHERE sequence = ?",
     row.sequence,
   )
+  if (stored?.input === "") return row.state === "settled" // It was pruned.
   return (
     typeof stored?.input === "string" && sha256(row.agent, "\n", stored.input) === row.inputDigest
   )

@@ -3,6 +3,8 @@
  *
  * - R1 A broken place is told once: what comes behind it is compared with what stands there, not with what
  *   should.
+ * - R2 What was pruned of a settled submission cannot be compared: a check that finds no other fault tells so. The digest
+ *   that stands there is covered by the next one.
  */
 import { Result } from "effect"
 import { canonicalJson } from "../contracts/CanonicalJson.ts"
@@ -24,6 +26,18 @@ const kinds: ReadonlySet<string> = new Set(recordKinds)
 /** The kind of a record, if it is one of ours. Nothing else of a stored text is told. */
 export const kindOf = (record: Pick<PageRecord, "kind">): string =>
   kinds.has(record.kind) ? record.kind : "of an unknown kind"
+
+/** Whether what a record said was pruned. // R2 */
+const isPruned = (record: PageRecord, { rows }: VerifyPage): boolean =>
+  record.payload === "" && record.bytes === 0 && rows.get(record.submission)?.state === "settled"
+
+/** The places, if there are any; else what was not looked at. // R2 */
+const besidePruned = (all: ReadonlyArray<string>, page: VerifyPage): Found => {
+  const count = page.records.filter((record) => isPruned(record, page)).length
+  return all.length > 0 || count === 0
+    ? places(all)
+    : skipped(`${count} records of this page were pruned; of the others none fails it`)
+}
 
 /** A place in words. */
 export const at = (record: Pick<PageRecord, "sequence" | "kind">, what: string): string =>
@@ -64,17 +78,18 @@ const digestOf = (previous: string, record: PageRecord): string | undefined =>
   record.isSound ? chainDigest(previous, record as unknown as StoredRecord) : undefined
 
 /** Every digest covers its record and the one before. */
-export const digestChain = ({ after, earlier, records }: VerifyPage): Found => {
+export const digestChain = (page: VerifyPage): Found => {
+  const { after, earlier, records } = page
   const first = after === 0 ? "" : earlier[0]?.digest
   if (first === undefined) return skipped("nothing stands before this page")
   let previous = String(first)
   const broken: Array<string> = []
   for (const record of records) {
-    if (digestOf(previous, record) !== record.digest)
+    if (!isPruned(record, page) && digestOf(previous, record) !== record.digest)
       broken.push(at(record, "its digest covers something else"))
     previous = record.isSound ? record.digest : "" // R1
   }
-  return places(broken)
+  return besidePruned(broken, page)
 }
 
 /** More than any payload that was ever written. */
@@ -92,11 +107,13 @@ const unmeant = (record: PageRecord, inputBytes: number): string | undefined => 
 }
 
 /** Kinds and payloads decode, and mean the same written again. */
-export const schemaRoundTrip = ({ records, rows }: VerifyPage): Found =>
-  places(
-    records.flatMap((record) => {
-      const row = record.kind === "InputApplied" ? rows.get(record.submission) : undefined
+export const schemaRoundTrip = (page: VerifyPage): Found =>
+  besidePruned(
+    page.records.flatMap((record) => {
+      if (isPruned(record, page)) return []
+      const row = record.kind === "InputApplied" ? page.rows.get(record.submission) : undefined
       const what = unmeant(record, row?.inputBytes ?? 0)
       return what === undefined ? [] : [at(record, what)]
     }),
+    page,
   )

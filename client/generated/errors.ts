@@ -457,6 +457,8 @@ export class WorkOwed extends HeddleError<"WorkOwed"> {
   declare readonly nonterminal: number
   /** Messages that have not been taken. */
   declare readonly outbox: number
+  /** Records that the deployment's sink has not taken, where there are some. */
+  declare readonly records?: number
 
   constructor(fields: Omit<Types.WorkOwedData, "_tag">) {
     super(
@@ -464,7 +466,7 @@ export class WorkOwed extends HeddleError<"WorkOwed"> {
         tag: "WorkOwed",
         meaning: "The thread still owes work and cannot be forgotten.",
         remedy: "Wait until it has settled, or have it aborted first.",
-        fields: ["nonterminal","outbox"],
+        fields: ["nonterminal","outbox","records"],
       },
       { ...fields },
     )

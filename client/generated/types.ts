@@ -326,6 +326,11 @@ export interface JournalRecord {
   readonly epoch: number
   readonly recordedAt: number
   readonly payload: Json
+  /**
+   * What it said was pruned, as the deployment keeps it for a time only: the payload is an empty
+   * object, or, of an applied input, has no `input`.
+   */
+  readonly pruned?: boolean
 }
 
 /**
@@ -353,6 +358,8 @@ export interface LaneStatus {
   readonly workAt?: number
   /** When what the thread has recorded for others is carried next. */
   readonly outboxAt?: number
+  /** When records of the thread are given to the deployment's sink next. */
+  readonly publishAt?: number
   /** Set while a mutation of unknown fate may have reached the thread. */
   readonly enrolled?: Generation
   readonly mustVisit: boolean
@@ -858,6 +865,11 @@ export interface Settlement {
    * joined one.
    */
   readonly hostSubmissionId?: SubmissionId
+  /**
+   * Its output, failure or words were pruned, as the deployment keeps them for a time only. Then
+   * they are absent.
+   */
+  readonly pruned?: boolean
   readonly settledAt: number
   /** How many attempts were made, whatever their end. */
   readonly attempts: number
@@ -1137,6 +1149,8 @@ export interface WorkOwedData {
   readonly nonterminal: number
   /** Messages that have not been taken. */
   readonly outbox: number
+  /** Records that the deployment's sink has not taken, where there are some. */
+  readonly records?: number
 }
 
 /** What `submit` is given. */

@@ -55,10 +55,11 @@ const once = ["InputApplied", "Settled"]
 
 describe("an owner", () => {
   it("comes for a schedule by its alarm, each time, until it is removed", async () => {
-    const { loom, remove, set, settled } = makeClock()
+    const { loom, remove, reported, set, settled } = makeClock()
     const { nextAt } = await set("* * * * * *")
-    await loom.alarmsUntil("all is done for now", () => (loom.storage.alarmAt() ?? 0) > Date.now())
-    expect(loom.storage.alarmAt()).toBeGreaterThanOrEqual(nextAt ?? 0)
+    await loom.alarmsUntil("the owner knows when", () => reported().upkeepAt === nextAt)
+    expect(Math.floor(Number(loom.lane("clock")?.["next_at"]) / 1_000)).toBe(nextAt)
+    expect(reported()).toMatchObject({ nonterminal: 0 })
     expect(await settled(2)).toEqual([...once, ...once])
     expect(await remove()).toEqual({ removed: true })
     await loom.quiet()

@@ -38,6 +38,8 @@ export interface WorldOptions {
   /** Whether the deployment publishes. */
   readonly publishes?: boolean
   readonly name?: string
+  /** How long what has settled is kept. */
+  readonly settledAfterMillis?: number | undefined
   /** A failpoint such as `settle:after` at which the first incarnation stops for ever. */
   readonly stopAt?: string
   /** A failpoint at which our own code breaks, every time. */
@@ -148,11 +150,12 @@ export const makeWorld = (initial: WorldOptions = {}) => {
         services: options.services ?? Layer.empty,
         limits: makeLimits({ attentionMillis: 1_000, ...options.limits }),
         codeVersion: options.codeVersion ?? "v1",
+        settledAfterMillis: options.settledAfterMillis,
         agentsDigest: agentsDigest(agents),
+        publishes: options.publishes,
         owner: () => owner,
         failpoints: failpoints(),
         ...(options.authorizer === undefined ? {} : { authorizer: options.authorizer }),
-        publishes: options.publishes,
       },
     )
   }
