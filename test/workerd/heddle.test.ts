@@ -97,6 +97,16 @@ describe("a deployment", () => {
     logged.mockRestore()
   })
 
+  it("refuses to keep what has settled for no time", () => {
+    for (const settledAfter of [0, Number.NaN, "soon"]) {
+      const make = () =>
+        Heddle.make({ agents: [Free], retention: { settledAfter: settledAfter as never } })
+      expect(make).toThrow(DeploymentError)
+      expect(make).toThrow("retention.settledAfter must be a duration")
+    }
+    Heddle.make({ agents: [Free], retention: { settledAfter: "30 days" } })
+  })
+
   it("refuses origins that no browser would name", () => {
     for (const origin of ["*", "app.example.com", "https://app.example.com/"]) {
       const make = () => Heddle.make({ agents: [Free], corsOrigins: [origin] })

@@ -111,7 +111,11 @@ describe("the lane report", () => {
     "tells when a call would change something, and grows with every change (seed %i)",
     async (seed) => {
       const pick = random(seed)
-      const world = makeWorld({ agents: [Chameleon], limits: { attentionMillis: 2 } })
+      const world = makeWorld({
+        agents: [Chameleon],
+        limits: { attentionMillis: 2 },
+        ...(seed % 2 === 0 ? {} : { settledAfterMillis: 10_000 }),
+      })
       let last: LaneReport | undefined
       for (let round = 0; round < 30; round++) {
         await act(world, pick)
