@@ -128,6 +128,12 @@ const acknowledge = ({ lane, life, owner }: Work, through: number) =>
     return Exit.isSuccess(exit) ? told : undefined
   })
 
+/** Whether the word moved the cursor, and there is something behind it. Without the first the same would come again. */
+const hasMore = (claimed: LaneReport, acknowledged: LaneReport | undefined): boolean =>
+  acknowledged !== undefined &&
+  acknowledged.revision > claimed.revision &&
+  acknowledged.publishAt !== undefined
+
 /** One batch: how the turn would end with it, and whether there may be another. // C1 */
 const publishOne = (work: Work, generation: Generation) =>
   Effect.gen(function* () {
@@ -139,7 +145,7 @@ const publishOne = (work: Work, generation: Generation) =>
     if (last === undefined) return { end, more: false }
     if (!(yield* give(work, records))) return { end: { ...end, refused: true }, more: false }
     const acknowledged = yield* acknowledge(work, last.sequence)
-    return { end: { ...end, acknowledged }, more: acknowledged?.publishAt !== undefined }
+    return { end: { ...end, acknowledged }, more: hasMore(report, acknowledged) }
   })
 
 /** Whether one more batch may begin; it is charged. // C2 */

@@ -104,6 +104,7 @@ export const makeLoom = (options: LoomOptions) => {
       services: Layer.empty,
       limits: makeLimits({ attentionMillis: 20, ...options.limits }),
       codeVersion: "v1",
+      publishes: options.sink !== undefined,
       agentsDigest: agentsDigest(agents),
       owner: () => (options.losesReports === true ? lost : owner),
       failpoints: options.threadDiesAt === undefined ? inert : failpoints,
