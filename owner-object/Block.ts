@@ -16,7 +16,6 @@
  *   without a report, so that there will be one. A push proves nothing: it may have been overtaken.
  */
 import {
-  type AgentId,
   type Generation,
   incarnationOf,
   makeGeneration,
@@ -28,6 +27,7 @@ import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { freeTicket, holds, roomOf } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { missingTool } from "./Answer.ts"
+import { isFaulted, moved, movedAgents } from "./Counters.ts"
 import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
 import { hostsDueAt } from "./Hosts.ts"
@@ -221,25 +221,6 @@ export const noteDeadline = (block: Block, ticket: number | undefined): void => 
   const at = ticketMillis(ticket)
   if (block.earliestAt === undefined || at < block.earliestAt) block.earliestAt = at
 }
-
-/** A counter is derived: were it ever wrong, it must not make what shows it fail. */
-const moved = (counter: number, by: number): number => Math.max(0, counter + by)
-
-/** The counts of agents with one attempt ended, and one started. An agent of which none runs has no count. */
-const movedAgents = (
-  counts: MaintenanceRow["runningOf"],
-  ended: AgentId | undefined,
-  started: AgentId | undefined,
-): MaintenanceRow["runningOf"] => {
-  if (counts === undefined || ended === started) return counts
-  const next = { ...counts }
-  if (started !== undefined) next[started] = (next[started] ?? 0) + 1
-  if (ended !== undefined) next[ended] = moved(next[ended] ?? 0, -1)
-  if (ended !== undefined && next[ended] === 0) delete next[ended]
-  return next
-}
-
-const isFaulted = (lane: Lane | undefined): boolean => lane?.marks.faultRetryAt !== undefined
 
 /** Keeps the counters of the maintenance row in step with the rows. */
 const count = (block: Block, before: Lane | undefined, after: Lane | undefined): void => {

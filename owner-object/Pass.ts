@@ -14,32 +14,33 @@
 import { Effect, Exit, Fiber, Latch } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
-import type { ThreadId } from "../contracts/Identifiers.ts"
-import type { HeddleSink } from "../contracts/Publication.ts"
 import { freeTicket } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
 import { bindingsLeft, releaseBindings } from "./BindingRelease.ts"
-import { chargeEntry, enterRegistry, entryIsDue } from "./EnterRegistry.ts"
+import { chargeEntry, entryIsDue } from "./EnterRegistry.ts"
 import { deadline } from "./Entry.ts"
-import { fly } from "./Flight.ts"
-import type { HostLane } from "./HostLane.ts"
-import { flyHost, hostIsDue, nextWaveAt, readDeadlines, selectHosts } from "./HostWave.ts"
-import { isRunning } from "./Lane.ts"
+import { hostIsDue, nextWaveAt, readDeadlines, selectHosts } from "./HostWave.ts"
+import {
+  launch,
+  launchCarry,
+  launchEntry,
+  launchHost,
+  launchPublication,
+  launchRead,
+  published,
+} from "./Launch.ts"
 import { earliestTicket, nextFutureTicket } from "./LaneTable.ts"
 import type { Life, RunningPass } from "./Life.ts"
-import { flyOutbox, selectCarries, slotFreeAt } from "./OutboxFlight.ts"
-import type { CarryPick } from "./Carry.ts"
+import { selectCarries, slotFreeAt } from "./OutboxFlight.ts"
 import { earliestOutbox, nextFutureOutbox } from "./OutboxTable.ts"
-import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
-import { askAgain, flyPublication, selectPublications } from "./PublicationFlight.ts"
+import { inBlock, type Owner } from "./Owner.ts"
 import { earliestPublication, nextFuturePublication } from "./PublicationTable.ts"
-import type { PublicationPick } from "./Publish.ts"
 import { project } from "./Project.ts"
-import { pickReads, readNext, type Unread } from "./ReadOutcomes.ts"
+import { pickReads } from "./ReadOutcomes.ts"
 import * as Projected from "./Projected.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
-import { type Picked, select } from "./Select.ts"
+import { select } from "./Select.ts"
 
 type EndedBy = MaintenancePassReport["endedBy"]
 
@@ -138,128 +139,6 @@ const close = (
     lastPass: report,
   }
   return report
-}
-
-const tellCall = (kind: string, threadId: ThreadId) =>
-  Effect.annotateLogs(
-    Effect.logInfo(`passes before this one did not finish; now comes a ${kind} of this thread`),
-    { threadId },
-  )
-
-/** Has the picked lanes called, each in a fiber of its own. */
-const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
-  Effect.gen(function* () {
-    const { threadId } = pick.lane
-    pass.flights.set(threadId, {
-      kind: pick.kind,
-      slow: pick.slow,
-      starts: pick.kind === "dispatch" && !isRunning(pick.lane),
-      agent: pick.lane.report?.head?.agent,
-    })
-    pass.calls += 1
-    // If this call is what kills the object, its line is the last one.
-    if (pass.oneSlot) yield* tellCall(pick.kind, threadId)
-    const fiber = yield* fly(owner, life, pass, pick).pipe(
-      Effect.onExit((exit) =>
-        Effect.sync(() => {
-          // A call that was let go stays in the set in flight, for the next pass to look at.
-          if (!Exit.hasInterrupts(exit)) landed(pass, threadId)
-        }),
-      ),
-      Effect.forkDetach({ startImmediately: true }),
-    )
-    return fiber
-  })
-
-/** Has a picked outbox carried, in a fiber of its own. */
-const launchCarry = (owner: Owner, life: Life, pass: RunningPass, pick: CarryPick) =>
-  Effect.when(tellCall("carry", pick.lane.threadId), Effect.succeed(pass.oneSlot)).pipe(
-    Effect.andThen(flyOutbox(owner, life, pass, pick)),
-    Effect.onExit(() =>
-      Effect.sync(() => {
-        pass.carries.delete(pick.lane.threadId)
-        pass.wake()
-      }),
-    ),
-    Effect.forkDetach({ startImmediately: true }),
-  )
-
-/** Has a sink given the records of a thread, in a fiber of its own. */
-const launchPublication = (
-  owner: Owner,
-  life: Life,
-  pass: RunningPass,
-  given: { readonly pick: PublicationPick; readonly sink: HeddleSink },
-) => {
-  const { threadId } = given.pick.lane
-  return Effect.when(tellCall("publication", threadId), Effect.succeed(pass.oneSlot)).pipe(
-    Effect.andThen(flyPublication(owner, life, pass, given)),
-    Effect.onExit(() =>
-      Effect.sync(() => {
-        pass.publications.delete(threadId)
-        pass.wake()
-      }),
-    ),
-    Effect.forkDetach({ startImmediately: true }),
-  )
-}
-
-/** Whose records go to the sink now, if there is one. */
-const published = (owner: Owner, block: Block, pass: RunningPass) => {
-  const { sink } = owner
-  if (sink !== undefined) return selectPublications(block, pass).map((pick) => ({ pick, sink }))
-  askAgain(block, pass)
-  return []
-}
-
-/** Has the outcomes of a thread read, in a fiber of its own. */
-const launchRead = (owner: Owner, life: Life, pass: RunningPass, unread: Unread) => {
-  pass.reads.add(unread.threadId)
-  pass.calls += 1
-  return readNext(owner, life, unread).pipe(
-    Effect.onExit(() =>
-      Effect.sync(() => {
-        pass.reads.delete(unread.threadId)
-        pass.wake()
-      }),
-    ),
-    Effect.forkDetach({ startImmediately: true }),
-  )
-}
-
-/** Has a wave of a host lane made, in a fiber of its own. */
-const launchHost = (owner: Owner, life: Life, pass: RunningPass, lane: HostLane<never>) => {
-  pass.waves.add(lane.name)
-  return flyHost(owner, life, pass, lane).pipe(
-    Effect.onExit(() =>
-      Effect.sync(() => {
-        pass.waves.delete(lane.name)
-        pass.wake()
-      }),
-    ),
-    Effect.forkDetach({ startImmediately: true }),
-  )
-}
-
-/** Has this owner entered in the registry, in a fiber of its own. */
-const launchEntry = (owner: Owner, life: Life, pass: RunningPass, registry: RegistryClient) => {
-  pass.entering = true
-  pass.calls += 1
-  return enterRegistry(owner, life, registry).pipe(
-    Effect.onExit(() =>
-      Effect.sync(() => {
-        pass.entering = false
-        pass.wake()
-      }),
-    ),
-    Effect.forkDetach({ startImmediately: true }),
-  )
-}
-
-const landed = (pass: RunningPass, threadId: ThreadId): void => {
-  pass.flights.delete(threadId)
-  pass.marked.delete(threadId)
-  pass.wake()
 }
 
 /** Waits for a wake, the next deadline, or the yield time. */

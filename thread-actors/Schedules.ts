@@ -19,7 +19,7 @@ import type {
 } from "../contracts/Schedule.ts"
 import { contentOf, mayTurnOut, storageFull } from "./Admission.ts"
 import { type Block, touch, transact, transactFirst } from "./Block.ts"
-import { nextOccurrence } from "./Cron.ts"
+import { nextOccurrence } from "../platform/Cron.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"

@@ -1,6 +1,6 @@
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
-import { nextOccurrence, overdue } from "../../../thread-actors/Cron.ts"
+import { nextOccurrence, overdue } from "../../../platform/Cron.ts"
 
 const at = (text: string): number => Date.parse(text)
 

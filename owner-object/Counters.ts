@@ -1,0 +1,25 @@
+/**
+ * How the counters of the maintenance row move. Pure.
+ */
+import type { AgentId } from "../contracts/Identifiers.ts"
+import type { Lane } from "./Lane.ts"
+import type { MaintenanceRow } from "./Maintenance.ts"
+
+/** A counter is derived: were it ever wrong, it must not make what shows it fail. */
+export const moved = (counter: number, by: number): number => Math.max(0, counter + by)
+
+/** The counts of agents with one attempt ended, and one started. An agent of which none runs has no count. */
+export const movedAgents = (
+  counts: MaintenanceRow["runningOf"],
+  ended: AgentId | undefined,
+  started: AgentId | undefined,
+): MaintenanceRow["runningOf"] => {
+  if (counts === undefined || ended === started) return counts
+  const next = { ...counts }
+  if (started !== undefined) next[started] = (next[started] ?? 0) + 1
+  if (ended !== undefined) next[ended] = moved(next[ended] ?? 0, -1)
+  if (ended !== undefined && next[ended] === 0) delete next[ended]
+  return next
+}
+
+export const isFaulted = (lane: Lane | undefined): boolean => lane?.marks.faultRetryAt !== undefined
