@@ -30,17 +30,7 @@ export interface Block {
 export const patchHeader = (
   block: Block,
   change: Partial<
-    Pick<
-      Header,
-      | "fence"
-      | "refused"
-      | "parked"
-      | "paused"
-      | "pause"
-      | "pauseGeneration"
-      | "title"
-      | "published"
-    >
+    Pick<Header, "fence" | "refused" | "parked" | "paused" | "pause" | "pauseGeneration" | "title">
   >,
 ): void => {
   block.header = { ...block.header, ...change }

@@ -102,7 +102,7 @@ type HeaderRow = {
   pause: string | null
   pauseGeneration: string | null
   title: string | null
-  published: number
+  published: number | null
   forgottenAt: number | null
   lastSequence: number | null
   tailSequence: number | null
@@ -113,7 +113,8 @@ type HeaderRow = {
 }
 
 const selectHeader = `SELECT m.ownerId, m.threadId, m.born, m.fence, m.refused, m.revision,
-  m.parked, m.paused, m.pause, m.pauseGeneration, m.title, m.published, m.forgottenAt, (SELECT max(sequence) FROM submissions) AS lastSequence,
+  m.parked, m.paused, m.pause, m.pauseGeneration, m.title, m.forgottenAt,
+  (SELECT passed FROM cursors WHERE name = 'publication') AS published, (SELECT max(sequence) FROM submissions) AS lastSequence,
   j.sequence AS tailSequence, j.digest, j.open, j.settled, j.floor
   FROM meta m LEFT JOIN
     (SELECT sequence, digest, open, settled, floor FROM journal ORDER BY sequence DESC LIMIT 1) j
@@ -126,7 +127,7 @@ const metaChecks: { readonly [K in keyof MetaColumns]: Check } = {
   parked: isCount,
   paused: isCount,
   pauseGeneration: maybe(isGeneration),
-  published: isCount,
+  published: maybe(isCount),
   forgottenAt: maybe(isMillis),
 }
 
@@ -171,7 +172,7 @@ const metaOf = (row: HeaderRow): Meta => ({
   parked: row.parked,
   paused: row.paused !== 0,
   pauseGeneration: row.pauseGeneration as Generation | null,
-  published: row.published,
+  published: row.published ?? 0,
   forgottenAt: row.forgottenAt,
 })
 
@@ -227,7 +228,7 @@ export const insertHeader = (
 export const writeHeader = (sql: Sql, header: Header): void =>
   sql.run(
     `UPDATE meta SET fence = ?, refused = ?, revision = ?, parked = ?, paused = ?, pause = ?,
-       pauseGeneration = ?, title = ?, published = ?, forgottenAt = ? WHERE id = 1`,
+       pauseGeneration = ?, title = ?, forgottenAt = ? WHERE id = 1`,
     header.fence,
     header.refused.join(" "),
     header.touches,
@@ -236,6 +237,5 @@ export const writeHeader = (sql: Sql, header: Header): void =>
     header.pause,
     header.pauseGeneration,
     header.title,
-    header.published,
     header.forgottenAt,
   )

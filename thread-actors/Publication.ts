@@ -13,7 +13,8 @@ import type { Generation } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { FullRecord } from "../contracts/Publication.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
-import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
+import { type Block, touch, transactFirst } from "./Block.ts"
+import { publicationCursor, writeCursor } from "./Cursors.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { behindFence, fenced } from "./Fence.ts"
 import { type Header, readHeader } from "./Header.ts"
@@ -118,7 +119,8 @@ const acknowledgeIn = (
   if (late !== undefined) return Result.fail(late)
   const { published, tail } = block.header
   if (through > published && through <= tail.sequence) {
-    patchHeader(block, { published: through }) // P3
+    writeCursor(block.sql, publicationCursor, through) // P3
+    block.header = { ...block.header, published: through }
     touch(block)
   }
   return Result.succeed(undefined)

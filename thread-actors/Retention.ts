@@ -12,8 +12,9 @@
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, touch } from "./Block.ts"
 import { type Header, readHeader } from "./Header.ts"
+import { readCursor, writeCursor } from "./Cursors.ts"
 import { dueAtOf, retentionPolicies, type RetentionPolicy } from "./RetentionPolicy.ts"
-import { isCount, isMillis } from "./StoredColumns.ts"
+import { isMillis } from "./StoredColumns.ts"
 import type { Thread, ThreadOptions } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
 
@@ -31,11 +32,7 @@ const policiesOf = ({ options }: Pick<Thread, "options">): ReadonlyArray<Retenti
 }
 
 /** How far a policy has come. // N3 */
-const passedBy = (sql: Sql, { key }: RetentionPolicy): number => {
-  const [row] = sql.all<{ passed: number }>("SELECT passed FROM retention WHERE policy = ?", key)
-  if (row !== undefined && !isCount(row.passed)) throw new Unreadable("retention")
-  return row?.passed ?? 0
-}
+const passedBy = (sql: Sql, { key }: RetentionPolicy): number => readCursor(sql, key)
 
 /** The last record that may be passed: what a sink has. // N2 */
 const lastOf = ({ host, options }: Thread, header: Header | undefined): number =>
@@ -165,12 +162,7 @@ const passOn = (batch: Batch, policy: RetentionPolicy): void => {
     batch.left -= 1
     if (batch.left <= 0) break
   }
-  if (passed > from)
-    block.sql.run(
-      "INSERT OR REPLACE INTO retention (policy, passed) VALUES (?, ?)",
-      policy.key,
-      passed,
-    )
+  if (passed > from) writeCursor(block.sql, policy.key, passed)
 }
 
 /** Looks again at what was put off, in its turn. // N2 */

@@ -154,8 +154,6 @@ const conversationTables: ReadonlyArray<string> = [
     name TEXT NOT NULL
   ) WITHOUT ROWID`,
   `ALTER TABLE meta ADD COLUMN callbackKey TEXT`,
-  // Up to which record the deployment's sink is known to have all.
-  `ALTER TABLE meta ADD COLUMN published INTEGER NOT NULL DEFAULT 0`,
   `CREATE TABLE joined (
     host INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
@@ -202,11 +200,12 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
   // Where no occurrence comes, a look for the first finds none of these and reads no row.
   `CREATE INDEX scheduleTimes ON schedules (comes, dueAt)`,
-  // How far each policy of retention has passed over the journal, and what it has put off.
-  `CREATE TABLE retention (
-    policy TEXT PRIMARY KEY,
+  // How far publication, and each policy of retention, has passed over the journal.
+  `CREATE TABLE cursors (
+    name TEXT PRIMARY KEY,
     passed INTEGER NOT NULL
   ) WITHOUT ROWID`,
+  // What retention has put off.
   `CREATE TABLE unpruned (
     lookAt INTEGER NOT NULL,
     sequence INTEGER NOT NULL,

@@ -14,7 +14,7 @@ export type StoredTable =
   | "schedules"
   | "joined"
   | "callbacks"
-  | "retention"
+  | "cursors"
 
 /** Thrown inside a read or a block: a stored row or record does not decode. Becomes `ThreadUnreadable`. */
 export class Unreadable extends Error {

@@ -20,6 +20,8 @@ import { ownerFailpoints } from "../../owner-object/Owner.ts"
 import { threadFailpoints } from "../../thread-actors/ThreadFailpoints.ts"
 import { bodies, payments } from "./loom-agents.ts"
 import { wavesMade, wavesWanted, withoutGuest } from "./loom-control.ts"
+import { given as published, recordsIn } from "./loom-sink.ts"
+import type { Profile } from "./loom-worker.ts"
 import { expectContiguous, type Loom, normalised, openLoom } from "./loom.ts"
 
 const key = "once"
@@ -27,6 +29,8 @@ const key = "once"
 /** What is done, and how often each of its steps may have started when the thread never died. */
 interface Story {
   readonly threadDies?: true
+  /** Of which owner; `quick` without it. */
+  readonly profile?: Profile
   readonly tell: (loom: Loom) => Effect.Effect<Receipt, unknown>
 }
 
@@ -279,6 +283,9 @@ const hosted: Story = {
   }),
 }
 
+/** The records of the submission are published. */
+const publishedRun: Story = { profile: "published", tell: plain.tell }
+
 const stories: Record<string, Story> = {
   "thread admitMany": batched,
   "thread resubmit": resubmittedNeighbour,
@@ -293,6 +300,8 @@ const stories: Record<string, Story> = {
   "thread join": talkingRun,
   "thread settleChild": talkingRun,
   "thread acknowledge": talkingRun,
+  "thread publish": publishedRun,
+  "owner publish": publishedRun,
   "owner claim": talkingRun,
   "owner deliver": talkingRun,
   "owner acknowledge": talkingRun,
@@ -389,6 +398,11 @@ const expectScheduled = Effect.fnUntraced(function* (loom: Loom, name: string) {
   expect(kinds).toEqual(kinds.map((_, at) => (at % 2 === 0 ? "InputApplied" : "Settled")))
 })
 
+/** What the queue was given is what the thread has, without a gap. */
+const expectPublished = Effect.fnUntraced(function* (loom: Loom) {
+  expect(recordsIn(published, loom.ownerId)).toEqual(yield* loom.history())
+})
+
 const objects = [
   ...threadFailpoints.map((name) => ({ kind: "thread" as const, name })),
   ...ownerFailpoints.map((name) => ({ kind: "owner" as const, name })),
@@ -402,7 +416,7 @@ describe("a crash", () => {
     for (const side of ["before", "after"]) {
       it.live(`of the ${kind} at ${name}:${side} converges by the alarm alone`, () =>
         Effect.gen(function* () {
-          const loom = yield* openLoom("quick")
+          const loom = yield* openLoom(story.profile ?? "quick")
           const death = loom.plan(kind, `${name}:${side}`)
           const receipt = yield* story.tell(loom)
           yield* loom.until("the object died", () => death.reached)
@@ -413,6 +427,7 @@ describe("a crash", () => {
           if (story === paidCall || story === doubtedCall) {
             expect(payments.get(`${loom.ownerId}/a charge`)).toBe(1)
           }
+          if (story === publishedRun) yield* expectPublished(loom)
           if (story === hosted) expect(wavesMade.get(loom.ownerId)).toBeGreaterThan(0)
           if (without.includes(story)) return
           // A body runs again only if the object that ran it was lost.
@@ -458,7 +473,7 @@ describe("a graceful eviction", () => {
     const story = stories[`${kind} ${name}`] ?? plain
     it.live(`of the ${kind} behind ${name} changes nothing`, () =>
       Effect.gen(function* () {
-        const loom = yield* openLoom("quick")
+        const loom = yield* openLoom(story.profile ?? "quick")
         const noted = loom.plan(kind, `${name}:after`, "note")
         const receipt = yield* story.tell(loom)
         yield* loom.until("the block was written", () => noted.reached)

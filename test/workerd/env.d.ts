@@ -8,6 +8,7 @@ declare namespace Cloudflare {
     EDGE_OWNER: DurableObjectNamespace<import("./edge-probe.ts").EdgeOwner>
     EDGE_THREAD: DurableObjectNamespace<import("./edge-probe.ts").EdgeThread>
     LOOM_BANK: DurableObjectNamespace<import("./loom-worker.ts").LoomBank>
+    LOOM_QUEUE: import("../../client/sinks/QueueSink.ts").QueueProducer
     LOOM_OWNERS: DurableObjectNamespace<import("./loom-worker.ts").LoomOwner>
     LOOM_REGISTRY: DurableObjectNamespace<import("./loom-worker.ts").LoomRegistry>
     LOOM_THREADS: DurableObjectNamespace<import("./loom-worker.ts").LoomThread>

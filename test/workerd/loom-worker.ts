@@ -2,7 +2,7 @@
  * The loom in the real runtime: the classes that `Heddle.make` gives, chosen by the owner's name.
  *
  * An owner is called `profile.something`: `plain` has the documented limits, `quick` has the same
- * with short waits and small results, `mixed` is quick and patient, `metered` is plain and counted, `full` has a database that is
+ * with short waits and small results, `published` is quick and publishes, `mixed` is quick and patient, `metered` is plain and counted, `full` has a database that is
  * full once a thread holds anything. A deployment without the agent `guest` can take over in between.
  */
 import { DurableObject } from "cloudflare:workers"
@@ -22,6 +22,7 @@ import {
   withoutGuest,
 } from "./loom-control.ts"
 import { attachMeter, orderOf } from "./loom-meter.ts"
+import { loomSink } from "./loom-sink.ts"
 
 const quick: Partial<Limits> = {
   stepResultBytes: 4_096,
@@ -53,6 +54,8 @@ const profiles = {
   quick,
   // A call that hangs is given up after seconds, and no run is given up for being lost.
   mixed: { ...quick, recoverMillis: 2_500, attemptsLost: 1_000_000 },
+  // Its records are published; a sink that is down is tried again soon.
+  published: { ...quick, publishRetryMillis: 20, publishRetryMaxMillis: 40 },
   full: { ...quick, databaseBytes: 130_000 },
 } satisfies Record<string, Partial<Limits>>
 
@@ -90,6 +93,7 @@ const deploymentOf = (ownerId: string) => {
     testing: { failpoints: failpointsOf },
     services: services(ownerId),
     hostLanes: profileOf(ownerId) === "quick" ? [waves] : [],
+    ...(profileOf(ownerId) === "published" ? { publication: { sink: loomSink } } : {}),
   }
   return withoutGuest.has(ownerId)
     ? Heddle.make({ ...options, agents })

@@ -4,6 +4,7 @@ import { providedFetch } from "./edge-provider.ts"
 
 export { BrokenApi, EdgeApi, EdgeOwner, EdgeThread, LimitedApi } from "./edge-probe.ts"
 import { loomScheduled } from "./loom-worker.ts"
+import { consume } from "./loom-sink.ts"
 
 export { LoomApi, LoomBank, LoomOwner, LoomRegistry, LoomThread } from "./loom-worker.ts"
 export { StorageProbe } from "./storage-probe.ts"
@@ -12,4 +13,5 @@ export { TransportProbe } from "./transport-probe.ts"
 export default {
   fetch: providedFetch,
   scheduled: loomScheduled,
-} satisfies ExportedHandler
+  queue: consume,
+} satisfies ExportedHandler<Cloudflare.Env>
