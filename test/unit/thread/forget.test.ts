@@ -171,7 +171,6 @@ describe("a forgotten thread", () => {
         ownerId: world.address.ownerId,
         threadId: world.address.threadId,
         callbackKey: null,
-        published: 0,
         born: before["born"],
         fence: before["fence"],
         refused: "",
