@@ -6,7 +6,7 @@
  *
  * - D1 A blank database has no tables, whatever is kept for it; one whose making was taken back is blank again.
  * - D2 Tables are taken as they are only if exactly the same statements ask for them, in the same order.
- * - D3 A database is handed on empty.
+ * - D3 A database is handed on empty; one of whose tables some were dropped is not handed on.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { SqlRow, SqlValue } from "../platform/ObjectStorage.ts"
@@ -32,6 +32,8 @@ interface Made {
   readonly tables: Array<string>
   readonly names: Set<string>
   readonly emptying: Array<string>
+  /** Whether tables of it were dropped: its statements no longer tell what it has. */
+  isAltered: boolean
 }
 
 const pool = new Map<string, Array<Made>>()
@@ -44,6 +46,7 @@ const make = (): Made => ({
   tables: [],
   names: new Set(),
   emptying: [],
+  isAltered: false,
 })
 
 const prepared = ({ sqlite, statements }: Made, text: string): StatementSync => {
@@ -54,6 +57,10 @@ const prepared = ({ sqlite, statements }: Made, text: string): StatementSync => 
   }
   return statement
 }
+
+/** The table that a statement drops. */
+const droppedBy = (text: string): string | undefined =>
+  /^\s*DROP TABLE IF EXISTS (\w+)/.exec(text)?.[1]
 
 const makesTables = (text: string): boolean => /^\s*(CREATE|ALTER)\b/.test(text)
 
@@ -88,6 +95,10 @@ export const openDatabase = (kind: string): Database => {
 
   const handOn = (): void => {
     if (made === undefined) return
+    if (made.isAltered) {
+      made.sqlite.close()
+      return forget() // D3
+    }
     empty(made)
     const kept = pool.get(kind) ?? []
     pool.set(kind, kept)
@@ -105,6 +116,10 @@ export const openDatabase = (kind: string): Database => {
 
   const askForTable = (text: string): void => {
     made ??= takeOne()
+    if (made.isAltered) {
+      made.sqlite.exec(text)
+      return
+    }
     const known = made.tables[asked]
     if (known === undefined) {
       made.sqlite.exec(text)
@@ -116,6 +131,19 @@ export const openDatabase = (kind: string): Database => {
     asked += 1
   }
 
+  /** Drops a table that was asked for here; of another one nothing is there yet. // D1 */
+  const drop = (name: string, text: string): void => {
+    const isHere = new RegExp(`^\\s*CREATE (?:VIRTUAL )?TABLE ${name}\\b`)
+    if (made === undefined || !made.tables.slice(0, asked).some((table) => isHere.test(table)))
+      return
+    for (const known of made.tables.slice(asked)) {
+      const other = /^\s*CREATE (?:VIRTUAL )?TABLE (\w+)/.exec(known)?.[1]
+      if (other !== undefined) made.sqlite.exec(`DROP TABLE IF EXISTS ${other}`)
+    }
+    made.isAltered = true
+    made.sqlite.exec(text)
+  }
+
   return {
     all: (text, bindings) => {
       if (made !== undefined) return prepared(made, text).all(...bindings) as Array<SqlRow>
@@ -125,6 +153,11 @@ export const openDatabase = (kind: string): Database => {
     run: (text, bindings) => {
       if (makesTables(text)) {
         askForTable(text)
+        return 0
+      }
+      const dropped = droppedBy(text)
+      if (dropped !== undefined) {
+        drop(dropped, text)
         return 0
       }
       if (made === undefined) throw new Error(`no such table: ${text}`)

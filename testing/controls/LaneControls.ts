@@ -129,8 +129,9 @@ export const laneControls: ReadonlyArray<Control> = [
         replace: "        latch.closeUnsafe()\n        yield* pause(owner, life, pass, latch)",
       },
     ],
-    // One lane's recovery goes on; another comes due when what is due has been looked at.
+    // One lane's recovery goes on; another comes due when what is due has been looked at, and nothing else wakes.
     pinned: world({
+      limits: { projectionMillis: 60_000 },
       operations: [
         submits(0, "k0", [step("s", { takesMillis: 5_000 })]),
         submits(40_000, "k1", [], { thread: 1 }),

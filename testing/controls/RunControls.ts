@@ -97,8 +97,8 @@ export const runControls: ReadonlyArray<Control> = [
     edits: [
       {
         file: "thread-actors/Settle.ts",
-        find: "    row.epoch + 1, // D2\n    content.outcome,",
-        replace: "    row.epoch,\n    content.outcome,",
+        find: "    row.epoch + 1, // D2\n    end.outcome,",
+        replace: "    row.epoch,\n    end.outcome,",
       },
     ],
     pinned: world({ operations: [submits(0, "k0", [step("s")])] }),

@@ -227,7 +227,9 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
   const all = new Map<SimulatedObject, OwnerTurns>()
   // A fiber that yields between its selection and its calls lets others in. // T5
   const isOrdered = plan.pace.yields === 0
-  const isRoomy = plan.limits === undefined && !plan.faults.some(({ kind }) => slowFaults.has(kind))
+  // When the directory is brought up to date takes nobody's slot.
+  const isTight = Object.keys(plan.limits ?? {}).some((limit) => limit !== "projectionMillis")
+  const isRoomy = !isTight && !plan.faults.some(({ kind }) => slowFaults.has(kind))
   const fewStart = limits.runningPerOwner < plan.threads.length
 
   const turnsOf = (owner: SimulatedObject): OwnerTurns => {
