@@ -135,8 +135,8 @@ export class HeddleRpc extends RpcGroup.make(
   ),
   Rpc.make("retry", { payload: RetryFields, success: RetryReply, error: RetryErrors }).annotate(
     Description,
-    "Has a submission go on at once. Clears the lane's fault, backoff and stall; bypasses " +
-      "no evidence.",
+    "Has a submission go on at once, and its parked messages carried again. Clears the lane's fault, backoff and " +
+      "stall; bypasses no evidence.",
   ),
   Rpc.make("retryMany", { payload: BulkFields, success: RetryManyReply, error: Common }).annotate(
     Description,

@@ -1,7 +1,8 @@
 /**
  * `retry`: has a submission that waits for its own next try go on at once.
  *
- * It clears the lane's fault, backoff and stall, and the rest between two attempts of this submission. It
+ * It clears the lane's fault, backoff and stall, and the rest between two attempts of this submission, and has its
+ * parked messages carried again, also when it has settled. It
  * never bypasses evidence: an ordinary call that may have happened still waits for its end or a word.
  */
 import { Schema } from "effect"

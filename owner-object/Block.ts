@@ -27,6 +27,7 @@ import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { freeTicket, holds, roomOf } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { missingTool } from "./Answer.ts"
+import { ticketAside } from "./Aside.ts"
 import { isFaulted, moved, movedAgents } from "./Counters.ts"
 import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
@@ -36,8 +37,8 @@ import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { type MaintenanceRow, recount, writeMaintenance } from "./Maintenance.ts"
 import type { Notice } from "./Notice.ts"
-import { outboxTicketOf } from "./OutboxTurn.ts"
-import { publicationTicketOf } from "./PublicationTurn.ts"
+import { outboxTimeOf } from "./OutboxTurn.ts"
+import { publicationTimeOf } from "./PublicationTurn.ts"
 import { dueBefore, needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
 import * as Projected from "./Projected.ts"
 import { isActivity, type Shown } from "./Shown.ts"
@@ -163,8 +164,17 @@ export const writeLane = (
     life.lastTicket = Math.max(life.lastTicket, nextAt)
   }
   const work = { work: need?.work, slow: need !== undefined && slow, nextAt }
-  const outboxTicket = nextOutboxTicket(block, before, watched, options)
-  const publishTicket = nextPublicationTicket(block, before, watched, options)
+  const { afterCarry = false, afterPublishing = false } = options
+  const outboxTicket = nextTicketAside(
+    block,
+    outboxTimeOf(watched),
+    afterCarry ? undefined : before?.outboxTicket,
+  )
+  const publishTicket = nextTicketAside(
+    block,
+    publicationTimeOf(watched),
+    afterPublishing ? undefined : before?.publishTicket,
+  )
   const written: Lane = { ...watched, ...work, outboxTicket, publishTicket }
   LaneTable.writeLane(block.host.storage.sql, written) // B1
   if (isHeld(written.work) && written.work !== "held") life.holdsAgents = true
@@ -185,26 +195,14 @@ const taken = ({ life, now }: Block, ticket: number | undefined): number | undef
   return ticket
 }
 
-const nextOutboxTicket = (
+/** The ticket of work aside that is due at `at`; `kept` is the one it must keep. */
+const nextTicketAside = (
   block: Block,
-  before: Lane | undefined,
-  lane: Lane,
-  { afterCarry }: Turned,
+  at: number | undefined,
+  kept: number | undefined,
 ): number | undefined => {
-  const kept = afterCarry === true ? undefined : before?.outboxTicket
   const { life, now } = block
-  return taken(block, outboxTicketOf(lane, { kept, now, lastTicket: life.lastTicket }))
-}
-
-const nextPublicationTicket = (
-  block: Block,
-  before: Lane | undefined,
-  lane: Lane,
-  { afterPublishing }: Turned,
-): number | undefined => {
-  const kept = afterPublishing === true ? undefined : before?.publishTicket
-  const { life, now } = block
-  return taken(block, publicationTicketOf(lane, { kept, now, lastTicket: life.lastTicket }))
+  return taken(block, ticketAside(at, { kept, now, lastTicket: life.lastTicket }))
 }
 
 /** Removes a lane that holds nothing. */

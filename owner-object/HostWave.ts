@@ -234,6 +234,7 @@ const readAll = (owner: Owner, life: Life) =>
     }
     do {
       hosts.reading = "once"
+      // What keeps one from being read is a failed block, which was logged and has ended this life: the next one asks.
       yield* Effect.forEach(hosts.lanes, (lane) => Effect.ignore(readOne(owner, life, lane)), {
         concurrency: "unbounded",
         discard: true,

@@ -11,10 +11,9 @@
  */
 import { Effect } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
-import type { Moment } from "./Answer.ts"
-import { acceptReport, type Block, nextGeneration, readLane, writeLane } from "./Block.ts"
+import { type Block, nextGeneration, readLane, writeLane } from "./Block.ts"
 import { callsOfCarry, carry, type CarryEnd, type CarryPick } from "./Carry.ts"
-import { removeForgotten } from "./Forgotten.ts"
+import { landAside } from "./LandAside.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import { dueOutboxes } from "./OutboxTable.ts"
 import { afterCarry } from "./OutboxTurn.ts"
@@ -80,27 +79,15 @@ const commitEnd = (
   owner: Owner,
   block: Block,
   pass: RunningPass,
-  { lane: { report: sentUnder, threadId } }: CarryPick,
+  pick: CarryPick,
   end: CarryEnd,
 ): void => {
-  const before = readLane(block, threadId)
-  // It was forgotten meanwhile: what is left of it is not to come back.
-  if (before === undefined) return
-  const { forgottenAt } = end
-  const underWay = pass.flights.has(threadId)
-  if (forgottenAt !== undefined && removeForgotten(block, threadId, { forgottenAt, underWay }))
-    return
-  const accepted =
-    end.claimed === undefined
-      ? before
-      : acceptReport(block, before, end.claimed, { fenced: false, sentUnder }).lane
-  const moment: Pick<Moment, "limits" | "now" | "random"> = {
-    limits: owner.limits,
-    now: block.now,
-    random: block.host.random(),
-  }
-  const lane = afterCarry(accepted, end, moment)
-  writeLane(block, before, lane, { afterTurn: false, afterCarry: true }) // S5
+  const found = landAside(block, pass, pick, end)
+  if (found === undefined) return
+  const { limits } = owner
+  const moment = { limits, now: block.now, random: block.host.random() }
+  const lane = afterCarry(found.lane, end, moment)
+  writeLane(block, found.before, lane, { afterTurn: false, afterCarry: true }) // S5
 }
 
 const broken: CarryEnd = {

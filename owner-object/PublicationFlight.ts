@@ -12,9 +12,9 @@
 import { Effect } from "effect"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
-import { acceptReport, type Block, nextGeneration, readLane, writeLane } from "./Block.ts"
-import { removeForgotten } from "./Forgotten.ts"
+import { type Block, nextGeneration, readLane, writeLane } from "./Block.ts"
 import type { Lane } from "./Lane.ts"
+import { landAside } from "./LandAside.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import { type Owner, quietBlock } from "./Owner.ts"
 import { duePublications } from "./PublicationTable.ts"
@@ -85,22 +85,13 @@ export const askAgain = (block: Block, pass: RunningPass): void => {
 const commitEnd = (
   block: Block,
   pass: RunningPass,
-  { lane: { report: sentUnder, threadId } }: PublicationPick,
+  pick: PublicationPick,
   end: PublicationEnd,
 ): void => {
-  const before = readLane(block, threadId)
-  // It was forgotten meanwhile: what is left of it is not to come back.
-  if (before === undefined) return
-  const { forgottenAt } = end
-  const underWay = pass.flights.has(threadId)
-  if (forgottenAt !== undefined && removeForgotten(block, threadId, { forgottenAt, underWay }))
-    return
-  const accepted =
-    end.claimed === undefined
-      ? before
-      : acceptReport(block, before, end.claimed, { fenced: false, sentUnder }).lane
-  const lane = afterPublishing(accepted, end, block)
-  writeLane(block, before, lane, { afterTurn: false, afterPublishing: true }) // S4
+  const found = landAside(block, pass, pick, end)
+  if (found === undefined) return
+  const lane = afterPublishing(found.lane, end, block)
+  writeLane(block, found.before, lane, { afterTurn: false, afterPublishing: true }) // S4
 }
 
 const broken: PublicationEnd = {

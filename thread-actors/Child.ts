@@ -20,7 +20,6 @@ import type { Block } from "./Block.ts"
 import { openChild } from "./ChildRows.ts"
 import {
   appendFact,
-  giveUp,
   leave,
   readFact,
   recall,
@@ -34,8 +33,10 @@ import { jsonCoder } from "./JsonCoder.ts"
 import { misuse } from "./Misuse.ts"
 import { messageIdOf, queue } from "./Outbox.ts"
 import { parentOf } from "./Parent.ts"
-import { encoded, whyUnstorable } from "./StoredValue.ts"
+import { encoded } from "./StoredValue.ts"
+import { isTitle } from "./Title.ts"
 import { tellOwner } from "./TellOwner.ts"
+import { unfit } from "./UnfitInput.ts"
 import { waitNamed } from "./Waiting.ts"
 
 export interface ChildUse {
@@ -57,28 +58,30 @@ const isDetached = ({ options }: ChildUse): boolean => options.detached === true
 
 const depthOf = ({ live }: Running): number => (parentOf(live.row)?.depth ?? 0) + 1
 
-const planOf = (running: Running, use: ChildUse): Result.Result<Plan, string> => {
-  const { agent, name, options } = use
-  const { limits } = running.thread
-  const input = encoded(agent.input, use.input, { limits, size: "recordBytes" })
-  if (Result.isFailure(input)) return Result.fail(`its input ${whyUnstorable(input.failure)}`)
-  const { title } = options
-  if (title !== undefined && (title.length > 256 || !title.isWellFormed() || title.includes("\0")))
-    return Result.fail("its title has more than 256 characters, or no text")
-  const childId = messageIdOf("Child", running.live.row.id, name)
-  const threadId = ThreadId.make(`child:${childId}`)
-  const depth = depthOf(running)
-  const said = [
-    `"agent":${JSON.stringify(agent.name)}`,
-    `"childId":"${childId}"`,
-    `"depth":${depth}`,
-    `"detached":${String(isDetached(use))}`,
-    `"input":${input.success}`,
-    `"threadId":"${threadId}"`,
-    ...(title === undefined ? [] : [`"title":${JSON.stringify(title)}`]),
-  ]
-  return Result.succeed({ ...use, childId, threadId, depth, payload: `{${said.join()}}` })
-}
+/** The child as it is asked for, or the end of the attempt. */
+const planOf = (running: Running, use: ChildUse): Effect.Effect<Plan> =>
+  Effect.suspend(() => {
+    const { agent, name, options } = use
+    const { limits } = running.thread
+    const input = encoded(agent.input, use.input, { limits, size: "recordBytes" })
+    if (Result.isFailure(input)) return unfit(running, `child ${name}`, input.failure)
+    const { title } = options
+    if (title !== undefined && !isTitle(title))
+      return misuse(`child ${name}: its title has more than 256 characters, or no text`)
+    const childId = messageIdOf("Child", running.live.row.id, name)
+    const threadId = ThreadId.make(`child:${childId}`)
+    const depth = depthOf(running)
+    const said = [
+      `"agent":${JSON.stringify(agent.name)}`,
+      `"childId":"${childId}"`,
+      `"depth":${depth}`,
+      `"detached":${String(isDetached(use))}`,
+      `"input":${input.success}`,
+      `"threadId":"${threadId}"`,
+      ...(title === undefined ? [] : [`"title":${JSON.stringify(title)}`]),
+    ]
+    return Effect.succeed({ ...use, childId, threadId, depth, payload: `{${said.join()}}` })
+  })
 
 /** How many children this run has asked for. */
 const countChildren = ({ live, thread }: Running): number =>
@@ -214,12 +217,13 @@ const awaitEnd = (running: Running, use: ChildUse, plan: Plan | undefined) =>
         : leave(running, { _tag: "Mismatch", name: use.name }),
   )
 
+/** A request that is on record: a refusal again, or the wait for what was asked for. */
 const replay = (running: Running, use: ChildUse, { kind, payload }: Recorded) => {
   const refused = payload["refused"] as { readonly limit: string; readonly maximum: number }
+  if (kind === "ChildRequested" && refused !== undefined)
+    return Effect.fail(new ChildLimitExceeded(refused)) // C2
   if (kind !== "ChildRequested" || payload["agent"] !== use.agent.name)
-    return refused === undefined || kind !== "ChildRequested"
-      ? leave(running, { _tag: "Mismatch", name: use.name })
-      : Effect.fail(new ChildLimitExceeded({ limit: refused.limit, maximum: refused.maximum })) // C2
+    return leave(running, { _tag: "Mismatch", name: use.name })
   return payload["detached"] === true
     ? Effect.succeed<DetachedChild>({ threadId: payload["threadId"] as ThreadId })
     : awaitEnd(running, use, undefined)
@@ -227,18 +231,12 @@ const replay = (running: Running, use: ChildUse, { kind, payload }: Recorded) =>
 
 const ask = (running: Running, use: ChildUse) =>
   Effect.gen(function* () {
-    const plan = planOf(running, use)
-    if (Result.isFailure(plan)) {
-      const why = `child ${use.name}: ${plan.failure}`
-      return plan.failure.includes("exceeds")
-        ? yield* giveUp(running, "ResultTooLarge", why)
-        : yield* misuse(why)
-    }
+    const plan = yield* planOf(running, use)
     const refusal = yield* refusalOf(running)
     if (refusal !== undefined) return yield* refuse(running, use.name, refusal)
-    if (!isDetached(use)) return yield* awaitEnd(running, use, plan.success)
-    yield* requestDetached(running, plan.success)
-    return { threadId: plan.success.threadId } satisfies DetachedChild
+    if (!isDetached(use)) return yield* awaitEnd(running, use, plan)
+    yield* requestDetached(running, plan)
+    return { threadId: plan.threadId } satisfies DetachedChild
   })
 
 /** The child, as `Run` offers it. */

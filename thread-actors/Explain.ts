@@ -27,7 +27,7 @@ import {
   triedMessage,
   unknownMessage,
 } from "./ExplainWords.ts"
-import { explainWaits } from "./ExplainWaits.ts"
+import { explainParked, explainWaits } from "./ExplainWaits.ts"
 import { readHead } from "./Head.ts"
 import { type Header, readHeader } from "./Header.ts"
 import { findPart } from "./Journal.ts"
@@ -195,6 +195,7 @@ const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
   const decided = decide(evidence) // X1
   const calls = toldCalls(thread, row, evidence)
   const live = row.state === "running" && isLive(row, thread.live) ? thread.live : undefined
+  const place = { sql, row, threadId: header.threadId }
   return {
     submissionId: row.id,
     sequence: row.sequence,
@@ -213,15 +214,17 @@ const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
       now,
     }),
     wouldDo: deedOf(decided.decision),
-    waits:
-      live === undefined
+    waits: [
+      ...(live === undefined
         ? [
             ...callWaits(scene, row, calls),
             ...timeWaits(row, now),
-            ...explainWaits({ sql, row, threadId: header.threadId }),
+            ...explainWaits(place),
             ...agentWaits(thread, row),
           ]
-        : [],
+        : []),
+      ...explainParked(place),
+    ],
     heldBy: heldBy(scene),
   }
 }

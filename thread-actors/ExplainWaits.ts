@@ -11,6 +11,7 @@ import { openChildren } from "./ChildRows.ts"
 import { findPart } from "./Journal.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import { recordIdOf } from "./OpenCalls.ts"
+import { parkedOf } from "./Outbox.ts"
 import { suspensionOf } from "./Suspension.ts"
 import { parsed } from "./Unreadable.ts"
 import { oldestWaits, type StoredWait, tokenPart } from "./WaitRows.ts"
@@ -109,6 +110,18 @@ const lastChildren = (place: Place): ReadonlyArray<ExplainedWait> =>
         `Its end is known; its child on thread ${quoted(threadId)} was told to end and settles first: explain that thread.`,
       ),
     }))
+
+/** The messages of a run that nobody took in time. They hold up nothing of it. */
+export const explainParked = ({ row, sql, threadId }: Place): ReadonlyArray<ExplainedWait> =>
+  parkedOf(sql, row.sequence, waitsMax).map(({ name, parkedAt, parkedFor }) => ({
+    blocker: "outbox",
+    name,
+    sinceAt: parkedAt,
+    whoCanAct: "operator",
+    message: bounded(
+      `A message that it sent was not taken (${parkedFor}), and is carried no more. It holds up nothing. See to its target, then say \`heddle retry ${word(threadId)} ${row.id}\`.`,
+    ), // W1
+  }))
 
 /** What a suspended run waits for, the oldest first. */
 export const explainWaits = (place: Place): ReadonlyArray<ExplainedWait> => {

@@ -17,7 +17,7 @@ import { type Header, nonterminalOf, readHeader, revisionOf } from "./Header.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import type { Identity } from "./Identity.ts"
 import { openCalls, type OpenCall, recordIdOf, waitingCalls } from "./OpenCalls.ts"
-import { outboxAt } from "./Outbox.ts"
+import { outboxAt, parkedMessages } from "./Outbox.ts"
 import { pauseOf } from "./Pause.ts"
 import { publicationWaits, publishAt } from "./Publication.ts"
 import { suspensionOf } from "./Suspension.ts"
@@ -199,6 +199,15 @@ const toolWaits = (
           sinceAt: call.preparedAt,
         }))
 
+/** The messages that nobody took in time, and that wait for somebody's word. */
+const parkedWaits = (thread: Thread): LaneReport["waits"] =>
+  parkedMessages(thread, waitsMax).map(({ name, parkedAt, submissionId }) => ({
+    submissionId,
+    blocker: "outbox" as const,
+    name,
+    sinceAt: parkedAt,
+  }))
+
 /** What a suspended head waits for outside, the oldest first. */
 const headWaits = (thread: Thread, head: SubmissionRow | undefined): LaneReport["waits"] =>
   head?.state !== "suspended" || suspensionOf(head)?.kind === "children"
@@ -227,6 +236,8 @@ export const readReport = (thread: Thread, identity: Identity): LaneReport => {
   const header = thread.hasTables ? headerOf(thread) : undefined
   const view = header === undefined ? undefined : readView(thread, header)
   const calls = readCalls(thread, view?.head)
+  // Whether there is anything in the outbox is known after this.
+  const carriedAt = header === undefined ? undefined : outboxAt(thread)
   return laneReport({
     threadId: identity.threadId,
     agentsDigest: thread.options.agentsDigest,
@@ -244,8 +255,9 @@ export const readReport = (thread: Thread, identity: Identity): LaneReport => {
             ...publicationWaits(thread, header, view?.head),
             ...unknownWaits(thread, header, calls),
             ...headWaits(thread, view?.head),
+            ...parkedWaits(thread),
           ].slice(0, waitsMax),
-    outboxAt: header === undefined ? undefined : outboxAt(thread),
+    outboxAt: carriedAt,
     upkeepAt: header === undefined ? undefined : upkeepAt(thread),
     publishAt: header === undefined ? undefined : publishAt(thread, header),
   })

@@ -6,12 +6,22 @@
  * - O2 Of each target the first row that is to be carried has a time; those behind it have none: the order of each
  *   pair is that of the rows.
  */
-import type { MessageId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { MessageId, OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
 import { sha256 } from "../platform/Digest.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, touch } from "./Block.ts"
 import type { Thread } from "./Thread.ts"
-import { type Check, holds, isCount, isMillis, isText, maybe, oneOf } from "./StoredColumns.ts"
+import {
+  type Check,
+  holds,
+  isCount,
+  isMillis,
+  isName,
+  isSubmissionId,
+  isText,
+  maybe,
+  oneOf,
+} from "./StoredColumns.ts"
 import { Unreadable } from "./Unreadable.ts"
 
 export const outboxKinds = ["Message", "Child", "ChildAbort", "ChildNotice"] as const
@@ -123,21 +133,12 @@ export const findEntry = (sql: Sql, id: MessageId): StoredEntry | undefined => {
   return row === undefined ? undefined : decode(row)
 }
 
-/** What is parked, the longest first. */
-export const parkedEntries = (sql: Sql, limit: number): ReadonlyArray<StoredEntry> =>
-  sql
-    .all<Raw>(
-      `SELECT ${columns} FROM outbox WHERE parkedAt IS NOT NULL ORDER BY parkedAt, sequence LIMIT ?`,
-      limit,
-    )
-    .map(decode)
-
 /** How many entries are still to be carried; what is parked waits for nobody's taking. */
 export const countOwed = (sql: Sql): number =>
   sql.all<{ count: number }>("SELECT count(*) AS count FROM outbox WHERE parkedAt IS NULL")[0]
     ?.count ?? 0
 
-/** How many entries there are: what a thread owes to others. */
+/** How many entries there are, the parked among them. */
 export const countEntries = (sql: Sql): number =>
   sql.all<{ count: number }>("SELECT count(*) AS count FROM outbox")[0]?.count ?? 0
 
@@ -172,7 +173,7 @@ export const parkEntry = (block: Block, entry: StoredEntry, why: string): void =
 /** It is tried again later. */
 export const delayEntry = (block: Block, { sequence, tries }: StoredEntry, at: number): void => {
   block.sql.run(
-    "UPDATE outbox SET nextAt = ?, tries = ? WHERE sequence = ?",
+    "UPDATE outbox SET nextAt = ?, tries = ? WHERE sequence = ? AND nextAt IS NOT NULL", // O2
     at,
     tries + 1,
     sequence,
@@ -204,6 +205,66 @@ export const queue = (block: Block, entry: Queued): void => {
     entry.payload,
   )
   touch(block)
+}
+
+/** A message that is parked, with its submission's id. */
+export interface ParkedMessage {
+  readonly submissionId: SubmissionId
+  readonly name: string
+  readonly parkedAt: number
+  readonly parkedFor: string
+}
+
+const parkedChecks = {
+  submissionId: isSubmissionId,
+  name: isName,
+  parkedAt: isMillis,
+  parkedFor: isText,
+}
+
+const parkedRows = (sql: Sql, where: string, ...bindings: ReadonlyArray<number>) =>
+  sql
+    .all<{ [K in keyof ParkedMessage]: ParkedMessage[K] }>(
+      `SELECT s.id AS submissionId, o.name, o.parkedAt, o.parkedFor
+       FROM outbox o JOIN submissions s ON s.sequence = o.submission
+       WHERE o.parkedAt IS NOT NULL ${where} ORDER BY o.parkedAt, o.sequence LIMIT ?`,
+      ...bindings,
+    )
+    .map((message) => {
+      if (!holds(message, parkedChecks)) throw new Unreadable("outbox")
+      return message
+    })
+
+/** The messages that wait for somebody's word, the longest first. Where none is known to be, no row is read. */
+export const parkedMessages = (thread: Thread, limit: number): ReadonlyArray<ParkedMessage> =>
+  thread.outboxEmpty ? [] : parkedRows(thread.host.storage.sql, "", limit)
+
+/** Those of one run. */
+export const parkedOf = (
+  sql: Sql,
+  submission: number,
+  limit: number,
+): ReadonlyArray<ParkedMessage> => parkedRows(sql, "AND o.submission = ?", submission, limit)
+
+/** Has the parked messages of a run carried again, behind all others of their targets. Gives how many there were. */
+export const carryAgain = (block: Block, submission: number, deadlineMillis: number): number => {
+  const parked = block.sql
+    .all<Raw>(
+      `SELECT ${columns} FROM outbox WHERE parkedAt IS NOT NULL AND submission = ? ORDER BY sequence`,
+      submission,
+    )
+    .map(decode)
+  for (const entry of parked) {
+    const [ownerId = "", threadId = ""] = entry.target.split("/")
+    block.sql.run("DELETE FROM outbox WHERE sequence = ?", entry.sequence)
+    queue(block, {
+      ...entry,
+      ownerId: ownerId as OwnerId,
+      threadId: threadId as ThreadId,
+      deadlineAt: block.now + deadlineMillis,
+    })
+  }
+  return parked.length
 }
 
 /** When the first entry wants to be carried; none when none does. Where none is known to be, no row is read. */

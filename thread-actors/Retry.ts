@@ -1,9 +1,11 @@
 /**
- * The command `retry`: ends the rest that a submission takes between two attempts, in one block.
+ * The command `retry`: ends the rest that a submission takes between two attempts, and has its parked messages carried
+ * again, in one block.
  *
  * - R1 Only rest is ended: a time that its caller has asked for, a call whose end is waited for and a word
  *   that is waited for stay.
  * - R2 What was changed is recorded with who said so; where nothing is, the state is told and nothing written.
+ * - R3 Messages outlive their run: those of one that has settled are carried again, too.
  */
 import { type Effect, Result } from "effect"
 import { JoinedToHost, NotAwaiting, SettlementConflict } from "../contracts/Errors.ts"
@@ -18,6 +20,7 @@ import type { Identity } from "./Identity.ts"
 import { append } from "./Journal.ts"
 import { readHost, readRow, retriesOf, type StoredRetry, type SubmissionRow } from "./Ledger.ts"
 import { storedCalls } from "./OpenCalls.ts"
+import { carryAgain } from "./Outbox.ts"
 import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import type { Thread } from "./Thread.ts"
 
@@ -54,6 +57,17 @@ export const withoutRest = (row: SubmissionRow, now: number): Rest | undefined =
 
 const dueAtOf = (retry: StoredRetry): number => retry.dueAt
 
+/** Records who had what was changed. // R2 */
+const recordOrder = (block: Block, row: SubmissionRow, order: RetryOrder): void => {
+  const { author, principal, reason } = order
+  append(block, {
+    submission: row.sequence,
+    kind: "Recovered",
+    epoch: row.epoch,
+    payload: JSON.stringify({ author, command: "retry", principal, reason }),
+  })
+}
+
 /** Ends its rest, if it takes one. */
 const endRest = (block: Block, row: SubmissionRow, order: RetryOrder): void => {
   const rest = withoutRest(row, block.now)
@@ -65,13 +79,7 @@ const endRest = (block: Block, row: SubmissionRow, order: RetryOrder): void => {
     rest.suspension,
     row.sequence,
   )
-  const { author, principal, reason } = order
-  append(block, {
-    submission: row.sequence,
-    kind: "Recovered",
-    epoch: row.epoch,
-    payload: JSON.stringify({ author, command: "retry", principal, reason }), // R2
-  })
+  recordOrder(block, row, order)
 }
 
 /** When it will be tried; none when something else than time is in its way. */
@@ -101,6 +109,12 @@ const retryIn = (block: Block, order: RetryOrder): Answer => {
   const found = submissionOf(block, order)
   if (Result.isFailure(found)) return Result.fail(found.failure)
   const row = found.success
+  const carried = carryAgain(block, row.sequence, block.thread.limits.messageDeadlineMillis)
+  if (carried > 0) {
+    recordOrder(block, row, order) // R3
+    if (!["ready", "suspended"].includes(row.state))
+      return Result.succeed(stateOf(block, row.sequence))
+  }
   switch (row.state) {
     case "settled":
       return Result.fail(new SettlementConflict({ submissionId, outcome: row.outcome as Outcome }))

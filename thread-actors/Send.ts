@@ -8,7 +8,6 @@ import { AgentId, type MessageId, OwnerId, ThreadId } from "../contracts/Identif
 import type { Letter } from "./Agent.ts"
 import {
   appendFact,
-  giveUp,
   leave,
   type NewFact,
   recall,
@@ -17,10 +16,12 @@ import {
   writeFact,
 } from "./Fact.ts"
 import { bytesOf } from "./Journal.ts"
-import { encoded, textOf, whyUnstorable } from "./StoredValue.ts"
 import { misuse } from "./Misuse.ts"
 import { messageIdOf, queue } from "./Outbox.ts"
+import { encoded, textOf } from "./StoredValue.ts"
 import { tellOwner } from "./TellOwner.ts"
+import { isTitle } from "./Title.ts"
+import { unfit } from "./UnfitInput.ts"
 
 /** A letter that has been read. */
 interface Plan {
@@ -34,18 +35,10 @@ const isOwnerId = Schema.is(OwnerId)
 const isThreadId = Schema.is(ThreadId)
 const isAgentId = Schema.is(AgentId)
 
-const isTitle = (title: unknown): boolean =>
-  title === undefined ||
-  (typeof title === "string" &&
-    title.length <= 256 &&
-    title.isWellFormed() &&
-    !title.includes("\0"))
-
 /** The input in its schema's terms, or as it is where only the agent's name is known. */
-const inputOf = ({ thread }: Running, { agent, input }: Letter): Result.Result<string, string> => {
+const inputOf = ({ thread }: Running, { agent, input }: Letter) => {
   const place = { limits: thread.limits, size: "recordBytes" } as const
-  const text = "input" in agent ? encoded(agent.input, input, place) : textOf(input, place)
-  return Result.mapError(text, (why) => `its input ${whyUnstorable(why)}`)
+  return "input" in agent ? encoded(agent.input, input, place) : textOf(input, place)
 }
 
 /** Its parts in the order of their names. */
@@ -64,23 +57,32 @@ const payloadOf = (letter: Letter, ownerId: OwnerId, input: string): string => {
   return `{${said.join()}}`
 }
 
-const planOf = (running: Running, letter: Letter): Result.Result<Plan, string> => {
-  const ownerId = letter.ownerId ?? running.live.identity.ownerId
+/** What is wrong with where it goes, or with what is said beside the input. */
+const mistakeIn = (letter: Letter, ownerId: OwnerId): string | undefined => {
   const { agent, delivery, notBefore, threadId, title } = letter
-  if (!isOwnerId(ownerId)) return Result.fail("its owner is no owner id")
-  if (!isThreadId(threadId)) return Result.fail("its thread is no thread id")
-  if (!isAgentId(agent?.name)) return Result.fail("its agent has no name")
+  if (!isOwnerId(ownerId)) return "its owner is no owner id"
+  if (!isThreadId(threadId)) return "its thread is no thread id"
+  if (!isAgentId(agent?.name)) return "its agent has no name"
   if (delivery !== undefined && delivery !== "queue" && delivery !== "join")
-    return Result.fail("its delivery is neither queue nor join")
+    return "its delivery is neither queue nor join"
   if (notBefore !== undefined && !(Number.isFinite(notBefore) && notBefore >= 0))
-    return Result.fail("its time is no number of milliseconds")
-  if (!isTitle(title)) return Result.fail("its title has more than 256 characters, or no text")
-  return Result.map(inputOf(running, letter), (input) => ({
-    ownerId,
-    threadId,
-    payload: payloadOf(letter, ownerId, input),
-  }))
+    return "its time is no number of milliseconds"
+  return title === undefined || isTitle(title)
+    ? undefined
+    : "its title has more than 256 characters, or no text"
 }
+
+/** The letter as it is sent, or the end of the attempt. */
+const planOf = (running: Running, name: string, letter: Letter): Effect.Effect<Plan> =>
+  Effect.suspend(() => {
+    const ownerId = letter.ownerId ?? running.live.identity.ownerId
+    const mistake = mistakeIn(letter, ownerId)
+    if (mistake !== undefined) return misuse(`message ${name}: ${mistake}`)
+    const input = inputOf(running, letter)
+    if (Result.isFailure(input)) return unfit(running, `message ${name}`, input.failure)
+    const payload = payloadOf(letter, ownerId, input.success)
+    return Effect.succeed({ ownerId, threadId: letter.threadId, payload })
+  })
 
 const write = (running: Running, name: string, plan: Plan): Effect.Effect<MessageId> =>
   writeFact(running, "send", (block) => {
@@ -113,12 +115,7 @@ export const send = (running: Running, name: string, letter: Letter): Effect.Eff
       return recorded.kind === "MessageQueued"
         ? id // S1
         : yield* leave(running, { _tag: "Mismatch", name })
-    const plan = planOf(running, letter)
-    if (Result.isFailure(plan))
-      return plan.failure.includes("exceeds")
-        ? yield* giveUp(running, "ResultTooLarge", `message ${name}: ${plan.failure}`)
-        : yield* misuse(`message ${name}: ${plan.failure}`)
-    const queued = yield* write(running, name, plan.success)
+    const queued = yield* write(running, name, yield* planOf(running, name, letter))
     yield* tellOwner(running)
     return queued
   })

@@ -151,8 +151,8 @@ export interface Operations {
   ) => Promise<Types.ResolveUnknownReply>
 
   /**
-   * Has a submission go on at once. Clears the lane's fault, backoff and stall; bypasses no
-   * evidence.
+   * Has a submission go on at once, and its parked messages carried again. Clears the lane's fault,
+   * backoff and stall; bypasses no evidence.
    *
    * Rejects with `IdentityMismatch`, `InternalDefect`, `InvalidInput`, `JoinedToHost`,
    * `NotAwaiting`, `OperationDenied`, `SettlementConflict`, `StorageFull`, `StorageUnavailable`,
