@@ -19,7 +19,7 @@ export const allPoints: ReadonlyArray<string> = [
     .flatMap((name) => [`thread ${name}:before`, `thread ${name}:after`]),
 ]
 
-const noWaits = "waits, children and joined inputs are not built"
+const noWaits = "waits, children and joined inputs are not drawn"
 
 /** Decisions that no `recover` can answer with. // H1 */
 export const impossibleDecisions: Readonly<Record<string, string>> = {

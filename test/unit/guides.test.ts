@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
+import { Blocker } from "../../contracts/LaneReport.ts"
 
 const read = (path: string): string =>
   readFileSync(join(import.meta.dirname, "../..", path), "utf8")
@@ -97,5 +98,16 @@ describe("the guides", () => {
     const run = texts.flatMap((text) => [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)])
     expect(run.length).toBeGreaterThan(4)
     for (const [, name = ""] of run) expect(known).toContain(name)
+  })
+})
+
+describe("the operator's guide", () => {
+  it("says of each blocker what it means and what to do", () => {
+    const rows = read("docs/operate.md").split("\n")
+    const [known] = Blocker.members
+    const untold = known.literals.filter(
+      (blocker) => !rows.some((row) => row.startsWith("| `") && row.includes(`\`${blocker}\``)),
+    )
+    expect(untold).toEqual([])
   })
 })
