@@ -36,8 +36,8 @@ const makeTalk = (max?: number) => {
         delivery,
       }),
     )
-  const isRunning = () => loom.alarmsUntil("it runs", () => open !== undefined && runs())
-  const runs = () => String(loom.lane("talk")?.["report"]).includes('"running"')
+  const isRunning = () =>
+    loom.alarmsUntil("it runs", () => String(loom.lane("talk")?.["report"]).includes('"running"'))
   return { loom, open, say, isRunning }
 }
 
@@ -65,17 +65,20 @@ describe("an open run", () => {
 
   it("takes none past the first that does not join, and nobody is overtaken", async () => {
     const { isRunning, loom, open, say } = makeTalk()
-    await say("one")
+    const host = await say("one")
     await isRunning()
     await say("two")
     const queued = await say("three", "queue")
     const last = await say("four")
     await go(Deferred.succeed(open, undefined))
     await loom.quiet()
-    expect((await loom.status("talk", queued.submissionId)).settlement?.output).toContain("three")
-    const { settlement } = await loom.status("talk", last.submissionId)
-    expect(settlement).not.toMatchObject({ output: ["one", "two", "four"] })
-    expect(settlement).toMatchObject({ outcome: "completed" })
+    const settlementOf = async ({ submissionId }: typeof host) =>
+      (await loom.status("talk", submissionId)).settlement
+    expect(await settlementOf(host)).toMatchObject({ output: ["one", "two"] })
+    const next = await settlementOf(queued)
+    expect(next).toMatchObject({ output: ["three", "four"] })
+    expect(next).not.toHaveProperty("hostSubmissionId")
+    expect(await settlementOf(last)).toMatchObject({ hostSubmissionId: queued.submissionId })
   })
 
   it("takes as many as it says, and the rest run by themselves", async () => {
@@ -113,7 +116,6 @@ describe("an open run", () => {
   })
 
   it("that is aborted takes with it what has joined; that cannot be aborted for itself", async () => {
-    const open = Deferred.makeUnsafe<void>()
     const loom = makeLoom({
       agents: [
         Talk.handler(
@@ -125,7 +127,6 @@ describe("an open run", () => {
         ),
       ],
     })
-    void open
     const say = (text: string) =>
       go(
         loom.client.submit({
