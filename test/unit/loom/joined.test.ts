@@ -1,6 +1,6 @@
 /** Inputs that join an open run: taken in order, and settled with it. */
 import { Deferred, Effect, Schema } from "effect"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { AgentId, IdempotencyKey, ThreadId } from "../../../contracts/Identifiers.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { ownerId } from "../owner/OwnerWorld.ts"
@@ -25,7 +25,7 @@ const talking = (open: Deferred.Deferred<void>, max?: number) =>
 const makeTalk = (max?: number) => {
   const open = Deferred.makeUnsafe<void>()
   const loom = makeLoom({ agents: [talking(open, max)] })
-  const say = (text: unknown, delivery: "queue" | "join" = "join") =>
+  const say = (text: unknown, delivery: "queue" | "join" = "join", notBefore?: number) =>
     go(
       loom.client.submit({
         ownerId,
@@ -34,6 +34,7 @@ const makeTalk = (max?: number) => {
         input: text,
         idempotencyKey: IdempotencyKey.make(`say ${JSON.stringify(text)}`),
         delivery,
+        ...(notBefore === undefined ? {} : { notBefore }),
       }),
     )
   const isRunning = () =>
@@ -96,6 +97,25 @@ describe("an open run", () => {
     const { settlement } = await loom.status("talk", third.submissionId)
     expect(settlement).toMatchObject({ output: ["three"] })
     expect(settlement).not.toHaveProperty("hostSubmissionId")
+  })
+
+  it("takes one that was deferred once its time has come, and leaves nothing that is due", async () => {
+    const { isRunning, loom, open, say } = makeTalk()
+    const host = await say("one")
+    await isRunning()
+    const notBefore = Date.now() + 20
+    const deferred = await say("two", "join", notBefore)
+    await vi.waitUntil(() => Date.now() > notBefore)
+    await go(Deferred.succeed(open, undefined))
+    await loom.quiet()
+    expect(await loom.status("talk", deferred.submissionId)).toMatchObject({
+      settlement: { hostSubmissionId: host.submissionId },
+    })
+    const { submissionId } = await say("three")
+    await loom.quiet()
+    expect(await loom.status("talk", submissionId)).toMatchObject({
+      settlement: { output: ["three"] },
+    })
   })
 
   it("has an input that its agent cannot read settle by itself", async () => {

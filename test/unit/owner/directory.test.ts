@@ -216,6 +216,25 @@ describe("the directory", () => {
     expect(rowsOf(world)).toHaveLength(5)
   })
 
+  it("is not needed to tell threads by their state while it is built", async () => {
+    const world = makeOwnerWorld({ limits: { projectionMillis: 3_600_000 } })
+    for (const name of ["a", "b"]) await run(world.submit(name))
+    await world.quiet()
+    await run(
+      world.client.pauseThread({
+        ownerId,
+        threadId: "b" as ThreadId,
+        author: "ann",
+        reason: "audit",
+      }),
+    )
+    await world.until("its finish is committed", () =>
+      String(world.lane("b")?.["report"]).includes('"paused":true'),
+    )
+    world.storage.sql.run("DROP TABLE directory")
+    expect(idsOf((await list(world, { state: "paused" })).threads)).toEqual(["b"])
+  })
+
   it("is no reason for anything else to fail, and comes back when it is deleted", async () => {
     const world = makeOwnerWorld({ limits: { projectionRetryMillis: 1 } })
     for (const name of ["a", "b"]) await run(world.submit(name))

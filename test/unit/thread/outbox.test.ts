@@ -164,3 +164,44 @@ describe("an outbox", () => {
     expect((await operate(world).forget()).result).toMatchObject({ _tag: "Success" })
   })
 })
+
+describe("a child's word to its parent", () => {
+  const told = async () => {
+    const kid = Agent.make("kid", { input: Schema.Json, output: Schema.Json }).handler(
+      Effect.succeed,
+    )
+    const world = makeWorld({ agents: [kid] })
+    const parent = {
+      submissionId: "01890000-0000-7000-8000-000000000001",
+      threadId: ThreadId.make("p"),
+      name: "one",
+      depth: 1,
+    }
+    const childId = "c".repeat(32)
+    await accepted(world.admit("kid", "a", { idempotencyKey: childId, parent } as never))
+    await drain(world)
+    const { result } = await go(world.asOwner.claimOutbox({ ...call(world), limit: 8 }))
+    if (result._tag === "Failure") throw result.error
+    const [entry] = result.value
+    if (entry?._tag !== "ChildNotice") throw new Error("no notice is queued")
+    return { world, id: entry.id }
+  }
+
+  it("is tried for as long as it takes, after a day once an hour", async () => {
+    const { id, world } = await told()
+    world.time.now += 400 * day
+    await acknowledge(world, id, delayed)
+    const { report } = await go(world.inspect())
+    expect(report.outboxAt).toBe(world.time.now + day / 24)
+    expect(report.waits).toEqual([])
+  })
+
+  it("is done with when the parent can hear it no more", async () => {
+    const { id, world } = await told()
+    await acknowledge(world, id, { _tag: "Refused", tag: "ThreadForgotten", message: "" })
+    const { report } = await go(world.inspect())
+    expect(report).not.toHaveProperty("outboxAt")
+    expect(report.waits).toEqual([])
+    expect((await operate(world).forget()).result).toMatchObject({ _tag: "Success" })
+  })
+})
