@@ -199,9 +199,8 @@ describe("a child's word to its parent", () => {
   it("is done with when the parent can hear it no more", async () => {
     const { id, world } = await told()
     await acknowledge(world, id, { _tag: "Refused", tag: "ThreadForgotten", message: "" })
-    const { report } = await go(world.inspect())
-    expect(report).not.toHaveProperty("outboxAt")
-    expect(report.waits).toEqual([])
+    expect(world.storage.sql.all("SELECT id FROM outbox")).toEqual([])
+    expect((await go(world.inspect())).report).not.toHaveProperty("outboxAt")
     expect((await operate(world).forget()).result).toMatchObject({ _tag: "Success" })
   })
 })
