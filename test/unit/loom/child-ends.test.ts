@@ -81,7 +81,7 @@ describe("a parent", () => {
     )
     const { settlement } = await world.parent()
     expect(settlement).toMatchObject({ outcome: "completed" })
-    const child = ThreadId.make(String(settlement?.output))
+    const child = ThreadId.make(settlement?.output as string)
     expect(await go(world.loom.client.obligations({ ownerId }))).toMatchObject({
       obligations: [{ threadId: child, blocker: "approval" }],
     })
@@ -102,7 +102,7 @@ describe("a child too many", () => {
       ),
       { limits: { childrenPerRun: 2 } },
     )
-    expect(JSON.parse(String((await world.parent()).settlement?.output))).toMatchObject({
+    expect(JSON.parse((await world.parent()).settlement?.output as string)).toMatchObject({
       _tag: "ChildLimitExceeded",
       limit: "childrenPerRun",
       maximum: 2,
