@@ -65,8 +65,9 @@ export const alarmControls: ReadonlyArray<Control> = [
     edits: [
       {
         file: "owner-object/Block.ts",
-        find: "  noteDeadline(block, nextAt)\n  return written\n",
-        replace: "  if (overlap === undefined) noteDeadline(block, nextAt)\n  return written\n",
+        find: "  noteDeadline(block, nextAt)\n  noteDeadline(block, outboxTicket)\n",
+        replace:
+          "  if (overlap === undefined) noteDeadline(block, nextAt)\n  noteDeadline(block, outboxTicket)\n",
       },
     ],
     // The second comes when the owner is in the registry, and nothing else has a deadline.

@@ -1,6 +1,6 @@
 /** Controls of runs in their threads: attempts, epochs, settlements, forgetting. */
 import type { Control } from "./Control.ts"
-import { deadlyScript } from "../Script.ts"
+import { deadlyScript } from "../DrawScript.ts"
 import { asks, atPoint, ofRequest, step, submits, t0, works, world } from "./Worlds.ts"
 
 export const runControls: ReadonlyArray<Control> = [
@@ -97,8 +97,8 @@ export const runControls: ReadonlyArray<Control> = [
     edits: [
       {
         file: "thread-actors/Settle.ts",
-        find: "    row.epoch + 1, // D2\n    content.outcome,",
-        replace: "    row.epoch,\n    content.outcome,",
+        find: "    row.epoch + 1, // D2\n    end.outcome,",
+        replace: "    row.epoch,\n    end.outcome,",
       },
     ],
     pinned: world({ operations: [submits(0, "k0", [step("s")])] }),
