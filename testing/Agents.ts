@@ -8,10 +8,12 @@
 import { Cause, Context, Effect, Exit, Option, Schema } from "effect"
 import * as Agent from "../thread-actors/Agent.ts"
 import type { Run } from "../thread-actors/Agent.ts"
+import { followTalk, type Talking } from "./FollowTalk.ts"
 import { type Incarnation, leaveObject } from "./Incarnation.ts"
 import { type BodyIdentity, Broken, type Outside, Refused } from "./Outside.ts"
 import {
   type CallOp,
+  isTalk,
   type OneOp,
   type Op,
   promiseMillis,
@@ -19,6 +21,7 @@ import {
   Script,
   type StepOp,
 } from "./Script.ts"
+import { outputOf, type Talk } from "./Talk.ts"
 
 /** The outside world as code in one incarnation reaches it. */
 export class Reach extends Context.Service<
@@ -26,6 +29,9 @@ export class Reach extends Context.Service<
   {
     readonly outside: Outside
     readonly incarnation: Incarnation
+    readonly talk: Talk
+    /** The threads of the plan. */
+    readonly threads: Talking["threads"]
     readonly reconciles: () => Reconciling
     /** The object dies, here and now; not any more once the world has healed. */
     readonly kill: (submissionId: string) => boolean
@@ -80,7 +86,7 @@ const asDeclared = (effect: Effect.Effect<number, Refused | Broken>) =>
     error instanceof Refused ? ({ _tag: "Refused", n: error.n } as const) : error,
   )
 
-type Running = Run<number>
+type Running = Run<number, Script>
 
 const identity = (run: Running, name: string, kind: BodyIdentity["kind"]): BodyIdentity => ({
   submissionId: run.info.submissionId,
@@ -137,14 +143,32 @@ const told = (exit: Exit.Exit<unknown, unknown>): string => {
   return `failed ${JSON.stringify(failed?.error)}`
 }
 
-const follow = (run: Running, op: OneOp): Effect.Effect<void, never, Reach> => {
-  if (op._tag === "Work") {
-    const sleep = Effect.sleep(op.millis)
-    return op.uninterruptible ? Effect.uninterruptible(sleep) : sleep
+const work = (op: Extract<OneOp, { readonly _tag: "Work" }>): Effect.Effect<void> => {
+  const sleep = Effect.sleep(op.millis)
+  return op.uninterruptible ? Effect.uninterruptible(sleep) : sleep
+}
+
+/** What an operation gives its handler. */
+const given = (run: Running, op: OneOp): Effect.Effect<unknown, unknown, Reach> => {
+  if (isTalk(op))
+    return Effect.flatMap(Reach, (reach) =>
+      followTalk({ ...reach, agents: definitions }, run, op, (one) => given(run, one)),
+    )
+  switch (op._tag) {
+    case "Work":
+      return Effect.as(work(op), 0)
+    case "Step":
+      return step(run, op)
+    case "Call":
+      return callTool(run, op)
+    case "Small":
+      return small(run, op)
   }
-  const given: Effect.Effect<number, unknown, Reach> =
-    op._tag === "Step" ? step(run, op) : op._tag === "Call" ? callTool(run, op) : small(run, op)
-  return Effect.flatMap(Effect.exit(given), (exit) => {
+}
+
+const follow = (run: Running, op: OneOp): Effect.Effect<void, never, Reach> => {
+  if (op._tag === "Work") return work(op)
+  return Effect.flatMap(Effect.exit(given(run, op)), (exit) => {
     const { cause } = exit as { readonly cause?: Cause.Cause<unknown> }
     if (cause !== undefined && !cause.reasons.every(Cause.isFailReason))
       return Effect.failCause(cause as Cause.Cause<never>)
@@ -171,27 +195,41 @@ const followAll = (run: Running, ops: ReadonlyArray<Op>): Effect.Effect<void, ne
 
 const Failed = Schema.Struct({ _tag: Schema.Literal("ScriptFailed") })
 
-const agentNamed = (name: string) =>
+/** A run that somebody has sent says whose work it does. // G1 */
+const begins = ({ info }: Running, its: string) =>
+  Effect.map(Reach, ({ incarnation, talk }) => {
+    const thread = `${info.ownerId}/${info.threadId}`
+    talk.begins(its, info.submissionId, thread)
+    leaveObject(incarnation, () => talk.enters(its, info.submissionId, thread))
+  })
+
+const defined = (name: string) =>
   Agent.make(name, {
     input: Script,
     output: Schema.Number,
     error: Failed,
     state: Schema.Number,
     retry: { times: 1, delay: 200 },
-  }).handler(
+  })
+
+/** Only the newer deployment has the last. */
+const definitions = new Map(["first", "second", "newer"].map((name) => [name, defined(name)]))
+
+const agentNamed = (name: string) =>
+  (definitions.get(name) ?? defined(name)).handler(
     (script, run) =>
       Effect.gen(function* () {
+        if (script.mark !== undefined) yield* begins(run, script.mark)
         yield* followAll(run, script.ops)
         if (script.ends === "fails") return yield* Effect.fail({ _tag: "ScriptFailed" } as const)
         if (script.ends === "dies") return yield* Effect.die(new Error("the script dies"))
-        return script.ops.length
+        return script.mark === undefined ? script.ops.length : outputOf(script.mark)
       }),
     { tools: [look, mark, pay, wire] },
   )
 
 const first = agentNamed("first")
 const second = agentNamed("second")
-/** Only the newer deployment has it. */
 const newer = agentNamed("newer")
 
 const byName = (agents: ReadonlyArray<Agent.AgentLive<Reach>>): Agent.Agents =>

@@ -1,87 +1,18 @@
 /**
- * A client of the simulation: a runner with the product's own typed clients, and what people do with them.
+ * What clients of the simulation do.
  *
  * - L1 An operator says about a call what really happened, and nothing else.
  */
-import { Cause, Context, Effect, type Exit, Scope, Stream } from "effect"
-import { type Caller, callerHeaders } from "../contracts/Authorization.ts"
+import { Cause, Effect, Stream } from "effect"
 import type { AgentId, IdempotencyKey, OwnerId } from "../contracts/Identifiers.ts"
-import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import type { ThreadSubmission } from "../contracts/Submission.ts"
-import { ThreadRpc } from "../contracts/ThreadRpc.ts"
-import type { WireTarget } from "../contracts/transport/Wire.ts"
-import { makeWireClient } from "../contracts/transport/WireClient.ts"
-import type { Faults } from "./Faults.ts"
-import type { Outside } from "./Outside.ts"
-import type { Address, Operation, Plan } from "./Plan.ts"
+import type { Client, Doing } from "./Doing.ts"
+import type { Address, Operation } from "./Plan.ts"
 import { abortMany, retryMany, submitAll } from "./Many.ts"
 import { persist, tagOf } from "./Persist.ts"
 import { denies, principalOf } from "./Policy.ts"
-import type { Queue, Runner } from "./Queue.ts"
-import type { Intent, Told } from "./Told.ts"
-
-export interface ClientOptions {
-  readonly principal: string
-  readonly runner: Runner
-  readonly context: Context.Context<never>
-  readonly owner: (ownerId: string) => WireTarget
-  readonly thread: (ownerId: string, threadId: string) => WireTarget
-  readonly requestId: () => string
-}
-
-const build = (options: ClientOptions) =>
-  Effect.gen(function* () {
-    const caller = { _tag: "Principal", principal: options.principal } as Caller
-    const headers = callerHeaders(caller)
-    const shared = { headers, requestId: options.requestId }
-    return {
-      owner: yield* makeWireClient(OwnerRpc, {
-        ...shared,
-        target: ({ ownerId }: { readonly ownerId: string }) => options.owner(ownerId),
-      }),
-      thread: yield* makeWireClient(ThreadRpc, {
-        ...shared,
-        target: ({ ownerId, threadId }: Address) => options.thread(ownerId, threadId),
-      }),
-    }
-  })
-
-export type Rpcs = Effect.Success<ReturnType<typeof build>>
-
-export interface Client {
-  readonly rpcs: Rpcs
-  readonly runner: Runner
-  /** Runs something in this client, and tells its end. */
-  readonly run: <A, E>(effect: Effect.Effect<A, E>, then?: (exit: Exit.Exit<A, E>) => void) => void
-}
-
-export const makeClient = (options: ClientOptions): Client => {
-  const run = Effect.runForkWith(options.context)
-  return {
-    runner: options.runner,
-    rpcs: Effect.runSync(
-      Effect.provideContext(
-        build(options),
-        Context.add(options.context, Scope.Scope, Scope.makeUnsafe()),
-      ),
-    ),
-    run: (effect, then) => {
-      const fiber = run(effect)
-      if (then !== undefined) fiber.addObserver(then)
-    },
-  }
-}
-
-/** What operations have to do with. */
-export interface Doing {
-  readonly plan: Plan
-  readonly queue: Queue
-  readonly faults: Faults
-  readonly told: Told
-  readonly outside: Outside
-  readonly violate: (invariant: string, detail: string) => void
-  readonly cron: () => Effect.Effect<unknown, unknown>
-}
+import { talkPerform } from "./TalkClient.ts"
+import type { Intent } from "./Told.ts"
 
 /** What comes of it is its caller's to look at; but a client that breaks is a mistake of ours. */
 const quietly = (
@@ -127,8 +58,9 @@ const submissionOf = ({ address, operation }: Intent, { queue }: Doing): ThreadS
   return {
     threadId: address.threadId,
     agent: agent as AgentId,
-    input: script,
+    input: script as unknown as ThreadSubmission["input"],
     idempotencyKey: key as IdempotencyKey,
+    ...(operation.joins === true ? { delivery: "join" as const } : {}),
     ...(afterMillis === undefined ? {} : { notBefore: queue.now() + afterMillis }),
   }
 }
@@ -304,13 +236,15 @@ export const perform = (
       if (operation._tag === "Cron") return calmly(doing.cron())
       if (operation._tag === "Maintenance")
         return calmly(owner.runMaintenance({ ownerId, timeoutMillis: 1_000 }))
-      const threadIds = plan.threads
-        .filter((one) => one.ownerId === ownerId)
-        .map((one) => one.threadId)
+      const threadIds = doing.threadsOf(ownerId)
       return threadIds.length === 0
         ? Effect.void
         : calmly(persist(owner.reconcile({ ownerId, threadIds }), () => false))
     }
+    case "Decide":
+    case "Signal":
+    case "AbortSent":
+      return calmly(talkPerform(client, operation, doing))
     default: {
       const address = plan.threads[operation.thread] as Address
       switch (operation._tag) {

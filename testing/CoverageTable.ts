@@ -9,27 +9,21 @@ import { ownerFailpoints } from "../owner-object/Owner.ts"
 import { threadFailpoints } from "../thread-actors/ThreadFailpoints.ts"
 import { type Counts, type Covered, pairOf } from "./Coverage.ts"
 import { faultKinds } from "./Faults.ts"
-import { undrawnPoints } from "./Plan.ts"
+import { undrawnOfOwners, undrawnPoints } from "./DrawPlan.ts"
 
 /** Every failpoint of the objects, as coverage names it. */
 export const allPoints: ReadonlyArray<string> = [
-  ...ownerFailpoints.flatMap((name) => [`owner ${name}:before`, `owner ${name}:after`]),
+  ...ownerFailpoints
+    .filter((name) => !undrawnOfOwners.includes(name))
+    .flatMap((name) => [`owner ${name}:before`, `owner ${name}:after`]),
   ...threadFailpoints
     .filter((name) => !undrawnPoints.includes(name))
     .flatMap((name) => [`thread ${name}:before`, `thread ${name}:after`]),
 ]
 
-const noWaits = "waits, children and joined inputs are not drawn"
-
 /** Decisions that no `recover` can answer with. // H1 */
 export const impossibleDecisions: Readonly<Record<string, string>> = {
   NoAction: "recovery looks at what is open only",
-  SettleWithHost: noWaits,
-  AwaitHost: noWaits,
-  AwaitChild: noWaits,
-  AwaitApproval: noWaits,
-  AwaitSignal: noWaits,
-  AwaitTimer: noWaits,
   Resume: "the block that ends the last open call of a run makes it ready itself",
 }
 

@@ -6,7 +6,8 @@
  *   deleted. Whoever deletes the rows of faults need do nothing.
  */
 import type { OwnerId } from "../contracts/Identifiers.ts"
-import { type Doing, perform } from "./Client.ts"
+import { perform } from "./Client.ts"
+import type { Doing } from "./Doing.ts"
 import { persist } from "./Persist.ts"
 import type { SimulatedObject } from "./Incarnation.ts"
 import type { PlannedFault } from "./Plan.ts"

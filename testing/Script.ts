@@ -1,9 +1,9 @@
 /**
  * Scripts: what a run of an agent does, as plain data that a seed draws. The agents of the simulation do
- * nothing but follow the script in their input.
+ * nothing but follow the script in their input: they work, wait for people, for time and for each other, take inputs,
+ * have children and send messages.
  */
 import { Schema } from "effect"
-import type { Random } from "./Random.ts"
 
 /** How a body behaves once it has started. */
 const Behaviour = Schema.Struct({
@@ -40,129 +40,145 @@ const Small = Schema.TaggedStruct("Small", {
 /** Time that is spent in memory alone. */
 const Work = Schema.TaggedStruct("Work", { millis: Schema.Number, uninterruptible: Schema.Boolean })
 
-const One = Schema.Union([Step, Call, Small, Work])
+/** How an operation is called in its run. */
+const name = Schema.String
+
+/** Asks people. Without `expiresMillis` as long as it takes. */
+const Approval = Schema.TaggedStruct("Approval", {
+  name,
+  expiresMillis: Schema.optionalKey(Schema.Number),
+})
+
+const Sleep = Schema.TaggedStruct("Sleep", { name, millis: Schema.Number })
+
+/** Waits for a value that a client sends. */
+const Await = Schema.TaggedStruct("Await", {
+  name,
+  timeoutMillis: Schema.optionalKey(Schema.Number),
+})
+
+/** Takes the inputs that ask to join. */
+const Take = Schema.TaggedStruct("Take", { name, max: Schema.Number })
+
+/** Children in children, so many levels from here. */
+const Deep = Schema.TaggedStruct("Deep", { name, left: Schema.Number })
+
+/** A message to the next thread of the plan, which sends it on so often. */
+const Hop = Schema.TaggedStruct("Hop", { name, left: Schema.Number })
+
+export interface RaceOp {
+  readonly _tag: "Race"
+  readonly name: string
+  readonly branches: ReadonlyArray<OneOp>
+}
+
+export interface ChildOp {
+  readonly _tag: "Child"
+  readonly name: string
+  readonly agent: string
+  readonly detached: boolean
+  readonly script: Script
+}
+
+export interface SendOp {
+  readonly _tag: "Send"
+  readonly name: string
+  /** A place in the plan's list of threads. */
+  readonly thread: number
+  readonly agent: string
+  readonly joins: boolean
+  readonly afterMillis?: number
+  readonly script: Script
+}
+
+export type TalkOp =
+  | typeof Approval.Type
+  | typeof Sleep.Type
+  | typeof Await.Type
+  | typeof Take.Type
+  | typeof Deep.Type
+  | typeof Hop.Type
+  | RaceOp
+  | ChildOp
+  | SendOp
+
+/** Their schemas; of what holds scripts and operations again, by those. */
+export const talkSchemas = (of: {
+  readonly one: Schema.Codec<OneOp>
+  readonly script: Schema.Codec<Script>
+}) =>
+  [
+    Approval,
+    Sleep,
+    Await,
+    Take,
+    Deep,
+    Hop,
+    Schema.TaggedStruct("Race", { name, branches: Schema.Array(of.one) }),
+    Schema.TaggedStruct("Child", {
+      name,
+      agent: Schema.String,
+      detached: Schema.Boolean,
+      script: of.script,
+    }),
+    Schema.TaggedStruct("Send", {
+      name,
+      thread: Schema.Number,
+      agent: Schema.String,
+      joins: Schema.Boolean,
+      afterMillis: Schema.optionalKey(Schema.Number),
+      script: of.script,
+    }),
+  ] as const
+
+/** One operation, and a whole script: each holds the other. */
+const One: Schema.Codec<OneOp> = Schema.Union([
+  Step,
+  Call,
+  Small,
+  Work,
+  ...talkSchemas({
+    one: Schema.suspend((): Schema.Codec<OneOp> => One),
+    script: Schema.suspend((): Schema.Codec<Script> => Script),
+  }),
+])
 const Parallel = Schema.TaggedStruct("Parallel", { branches: Schema.Array(One) })
-const Op = Schema.Union([Step, Call, Small, Work, Parallel])
+const Op = Schema.Union([One, Parallel])
 
 /** How a reconciler does this time. */
 export type Reconciling = "looks" | "fails" | "hangs" | "is uncertain"
 
 export type StepOp = typeof Step.Type
 export type CallOp = typeof Call.Type
-export type OneOp = typeof One.Type
-export type Op = typeof Op.Type
+export type OneOp = StepOp | CallOp | typeof Small.Type | typeof Work.Type | TalkOp
+export type Op = OneOp | typeof Parallel.Type
 
-export const Script = Schema.Struct({
+export type Script = {
+  readonly ops: ReadonlyArray<Op>
+  readonly ends: "well" | "fails" | "dies"
+  /** Of what a run has sent: the run and its name for it. None of what a client has submitted. */
+  readonly mark?: string
+}
+
+export const Script: Schema.Codec<Script> = Schema.Struct({
   ops: Schema.Array(Op),
   ends: Schema.Literals(["well", "fails", "dies"]),
-})
-export type Script = typeof Script.Type
-
-/** What scripts of a run are like; drawn per seed. */
-export interface Taste {
-  readonly opsMax: number
-  readonly slow: number
-  readonly failing: number
-  readonly hanging: number
-  readonly ordinary: number
-  readonly parallel: number
-}
-
-const takes = (random: Random, taste: Taste): number => {
-  if (!random.chance(taste.slow)) return random.below(20)
-  return random.weighted([
-    [6, random.between(100, 2_000)],
-    [3, random.between(2_000, 40_000)],
-    [1, random.between(100_000, 900_000)],
-  ])
-}
-
-const behaviour = (random: Random, taste: Taste): Behaviour => ({
-  takesMillis: takes(random, taste),
-  failures: random.chance(taste.failing) ? random.between(1, 3) : 0,
-  ends: random.chance(taste.hanging)
-    ? "hangs"
-    : random.chance(taste.failing)
-      ? random.pick(["refused", "breaks", "dies"] as const)
-      : "well",
+  mark: Schema.optionalKey(Schema.String),
 })
 
 /** The promise of each tool: how long its calls may be under way. */
 export const promiseMillis = { look: 5_000, mark: 8_000, pay: 10_000, wire: 60_000 } as const
 
-const call = (random: Random, taste: Taste, name: string): CallOp => {
-  const tool = random.chance(taste.ordinary)
-    ? random.pick(["pay", "pay", "wire"] as const)
-    : random.pick(["look", "mark"] as const)
-  const behaved = behaviour(random, taste)
-  const lands = random.weighted([
-    [6, "at once"],
-    [2, "late"],
-    [1, "never"],
-  ] as const)
-  if (lands === "never") return { _tag: "Call", name, tool, behaviour: behaved }
-  const landsMillis = lands === "late" ? random.below(promiseMillis[tool]) : 0
-  return { _tag: "Call", name, tool, behaviour: behaved, landsMillis }
-}
+const talkTags = new Set([
+  "Approval",
+  "Sleep",
+  "Await",
+  "Take",
+  "Deep",
+  "Hop",
+  "Race",
+  "Child",
+  "Send",
+])
 
-const one = (random: Random, taste: Taste, name: string): OneOp =>
-  random.weighted<() => OneOp>([
-    [
-      5,
-      () => ({
-        _tag: "Step",
-        name,
-        behaviour: behaviour(random, taste),
-        retries: random.chance(0.4) ? random.between(1, 3) : 0,
-        retryMillis: random.pick([10, 500, 3_000]),
-        timeoutMillis: random.pick([300_000, 5_000]),
-      }),
-    ],
-    [4, () => call(random, taste, name)],
-    [
-      3,
-      () => ({
-        _tag: "Small",
-        name,
-        what: random.pick(["update", "update", "read", "progress", "draw", "now", "emit"] as const),
-      }),
-    ],
-    [
-      1,
-      () => ({ _tag: "Work", millis: takes(random, taste), uninterruptible: random.chance(0.3) }),
-    ],
-  ])()
-
-/** A script that does nothing but kill its object. */
-export const deadlyScript: Script = {
-  ops: [
-    {
-      _tag: "Step",
-      name: "kills",
-      behaviour: { takesMillis: 0, failures: 0, ends: "kills" },
-      retries: 0,
-      retryMillis: 10,
-      timeoutMillis: 5_000,
-    },
-  ],
-  ends: "well",
-}
-
-/** Draws a script. */
-export const drawScript = (random: Random, taste: Taste): Script => {
-  const count = random.below(taste.opsMax + 1)
-  const ops = Array.from({ length: count }, (_, index): Op => {
-    if (!random.chance(taste.parallel)) return one(random, taste, `n${index}`)
-    const branches = random.between(2, 3)
-    return {
-      _tag: "Parallel",
-      branches: Array.from({ length: branches }, (_unused, branch) =>
-        one(random, taste, `n${index}.${branch}`),
-      ),
-    }
-  })
-  const ends = random.chance(taste.failing)
-    ? random.pick(["fails", "dies"] as const)
-    : ("well" as const)
-  return { ops, ends }
-}
+export const isTalk = (op: OneOp): op is TalkOp => talkTags.has(op._tag)

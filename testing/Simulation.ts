@@ -6,7 +6,9 @@
  */
 import { Effect } from "effect"
 import { withAmbient } from "./Ambient.ts"
-import { type Client, type Doing, perform, resolveAll } from "./Client.ts"
+import { perform, resolveAll } from "./Client.ts"
+import type { Client, Doing } from "./Doing.ts"
+import { answerAll } from "./TalkClient.ts"
 import type { Covered } from "./Coverage.ts"
 import type { Happened } from "./Faults.ts"
 import { heal, planFaults } from "./Misfortune.ts"
@@ -15,7 +17,7 @@ import { judge } from "./invariants/Judge.ts"
 import { watchWorld } from "./invariants/Watch.ts"
 import type { Plan } from "./Plan.ts"
 import { makeRandom } from "./Random.ts"
-import { makeWorld, startsAt, type World } from "./World.ts"
+import { makeWorld, startsAt, threadsOf, type World } from "./World.ts"
 
 export interface Violation {
   readonly seed: number
@@ -65,6 +67,9 @@ const doingOf = (world: World, violate: Doing["violate"]): Doing => ({
   faults: world.faults,
   told: world.told,
   outside: world.outside,
+  talk: world.talk,
+  threadsOf: (ownerId) =>
+    threadsOf(world).flatMap((one) => (one.ownerId === ownerId ? [one.threadId] : [])),
   violate,
   cron: world.cron,
 })
@@ -80,24 +85,30 @@ const schedule = (world: World, doing: Doing): void => {
   }
 }
 
-/** Resumes everything, and says about each call what happened to it. */
+/** Resumes everything, says about each call what happened to it, and gives runs what they wait for. */
 const operate = (world: World, doing: Doing): void => {
   const client = clientOf(world, 0)
-  world.plan.threads.forEach((address, thread) => {
+  threadsOf(world).forEach((address, thread) => {
     const { state } = world.platform.object("thread", `${address.ownerId}/${address.threadId}`)
     const waits = "SELECT 1 FROM submissions WHERE state <> 'settled' LIMIT 1"
     if (!state.hasTable("submissions") || state.read(waits).length === 0) return
+    const resumed =
+      thread < world.plan.threads.length
+        ? perform(client, { _tag: "Resume", at: 0, client: 0, thread }, doing)
+        : Effect.void
+    const resolved = Effect.andThen(resumed, Effect.ignore(resolveAll(client, address, doing)))
     client.run(
-      Effect.andThen(
-        perform(client, { _tag: "Resume", at: 0, client: 0, thread }, doing),
-        Effect.ignore(resolveAll(client, address, doing)),
-      ),
+      world.plan.talks === true
+        ? Effect.andThen(resolved, Effect.ignore(answerAll(client, address, doing)))
+        : resolved,
     )
   })
 }
 
 /** How often operators and the cron may be needed before all is done. */
 const roundsMax = 8
+/** A run may wait for one after another. */
+const talkingRoundsMax = 40
 
 const isSettled = (world: World): boolean =>
   world.platform
@@ -110,7 +121,8 @@ const isSettled = (world: World): boolean =>
     )
 
 const carryOn = (world: World, doing: Doing, violate: Doing["violate"]): boolean => {
-  for (let round = 0; round < roundsMax; round++) {
+  const rounds = world.plan.talks === true ? talkingRoundsMax : roundsMax
+  for (let round = 0; round < rounds; round++) {
     if (!runToQuiet(world)) {
       violate("I20", "the world does not come to rest")
       return false

@@ -1,10 +1,12 @@
 /** A failing run in words: what was asked, what went wrong, and what was seen. */
 import type { Operation, Plan, Submitted } from "./Plan.ts"
-import type { Op } from "./Script.ts"
+import { isTalk, type Op } from "./Script.ts"
 import type { Shrunk } from "./Shrink.ts"
+import { talkWords } from "./TalkWords.ts"
 import { startsAt } from "./World.ts"
 
 const opWords = (op: Op): string => {
+  if (op._tag !== "Parallel" && isTalk(op)) return talkWords(op, opWords)
   switch (op._tag) {
     case "Step":
       return `step ${op.name} (${op.behaviour.takesMillis} ms, ends ${op.behaviour.ends}${
@@ -44,6 +46,10 @@ const operationWords = (plan: Plan, operation: Operation): string => {
     case "Abort":
     case "Retry":
       return `asks to ${operation._tag.toLowerCase()} ${operation.key}`
+    case "Signal":
+      return `signals ${operation.value} to ${operation.name} of ${operation.key}`
+    case "AbortSent":
+      return `aborts the run of place ${operation.nth} of those that others asked for`
     case "Maintenance":
     case "RetryMany":
     case "AbortMany":

@@ -19,6 +19,12 @@ export interface Intent {
   abortAccepted: boolean
 }
 
+export interface Decided extends Address {
+  readonly submissionId: Receipt["submissionId"]
+  readonly name: string
+  readonly approved: boolean
+}
+
 export interface Told {
   readonly intents: ReadonlyMap<string, Intent>
   readonly intent: (
@@ -28,6 +34,11 @@ export interface Told {
   ) => Intent
   /** Somebody asked to have everything of this owner aborted that is accepted until then. */
   readonly abortAll: (ownerId: string, until: number) => void
+  /** Decisions that were accepted, and values, each by the mark of its wait. */
+  readonly decided: Map<string, Decided>
+  readonly signalled: Map<string, number>
+  /** Runs that others have asked for, and somebody asked to have aborted. */
+  readonly abortedIds: Set<string>
   /** The id of an intent's submission, if it is known. */
   readonly idOf: (key: string) => Receipt | undefined
   /** Threads that somebody asked to have forgotten. */
@@ -41,6 +52,9 @@ export const makeTold = (): Told => {
   const aborting = new Map<string, number>()
   return {
     intents,
+    decided: new Map(),
+    signalled: new Map(),
+    abortedIds: new Set(),
     forgotten: new Set(),
     paused: new Set(),
     abortAll: (ownerId, until) => {

@@ -8,22 +8,23 @@
 import { Effect, Layer } from "effect"
 import { runScheduled } from "../client/Scheduled.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
-import type { OwnerId } from "../contracts/Identifiers.ts"
+import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
 import type { WireExit, WireMessage, WireTarget } from "../contracts/transport/Wire.ts"
+import type { AcceptMessages } from "../owner-object/AcceptMessages.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../thread-actors/ThreadRuntime.ts"
 import { deployments, Reach } from "./Agents.ts"
-import { type Client, type Doing, makeClient } from "./Client.ts"
+import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
 import { type Faults, makeFaults } from "./Faults.ts"
 import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "./Incarnation.ts"
 import { makeNetwork, type Network, type Sender } from "./Network.ts"
 import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
-import type { Plan } from "./Plan.ts"
+import type { Address, Plan } from "./Plan.ts"
 import { policyOf, principalOf, stranger } from "./Policy.ts"
 import { makePlatform, type OnWrite, type Platform } from "./Platform.ts"
 import { makeQueue, type Queue } from "./Queue.ts"
@@ -32,6 +33,7 @@ import { type LogLine, runnerContext } from "./RunnerContext.ts"
 import type { Reconciling } from "./Script.ts"
 import { makeStrikes, nameAt, type PointDoes, type Strikes } from "./Strikes.ts"
 import { built, hostOf, reaching } from "./Surroundings.ts"
+import { makeTalk, type Talk } from "./Talk.ts"
 import { makeTold, type Told } from "./Told.ts"
 import { makeTrace } from "./Trace.ts"
 
@@ -71,6 +73,7 @@ export interface World {
   readonly platform: Platform
   readonly network: Network
   readonly outside: Outside
+  readonly talk: Talk
   readonly told: Told
   readonly coverage: Coverage
   readonly strikes: Strikes
@@ -118,6 +121,17 @@ const struckAt = (
 export const objectAt = ({ plan, platform }: World, place: number): SimulatedObject =>
   platform.object(place < plan.owners.length ? "owner" : "thread", nameAt(plan, place))
 
+/** Every thread there is: those of the plan first, then those that children have. */
+export const threadsOf = ({ plan, platform }: World): ReadonlyArray<Address> => {
+  if (plan.talks !== true) return plan.threads
+  const planned = new Set(plan.threads.map(({ ownerId, threadId }) => `${ownerId}/${threadId}`))
+  const others = platform
+    .objects()
+    .filter(({ kind, name }) => kind === "thread" && !planned.has(name))
+    .map(({ name }) => name.split("/") as [OwnerId, ThreadId])
+  return [...plan.threads, ...others.map(([ownerId, threadId]) => ({ ownerId, threadId }))]
+}
+
 const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
   reach: (point) =>
     Effect.suspend(() => {
@@ -147,6 +161,12 @@ const reconciling = ({ faults, plan, queue }: World): Reconciling =>
         [1, "hangs"],
         [1, "is uncertain"],
       ] as const))
+
+/** The rule of a deployment for messages of other owners' threads. */
+const doorsOf = ({ doors }: Plan): { readonly acceptMessages?: AcceptMessages } =>
+  doors === undefined
+    ? {}
+    : { acceptMessages: ({ threadId }) => doors === "open" || /[02468]$/.test(threadId) }
 
 const codeOf = (
   world: World,
@@ -178,7 +198,13 @@ const codeOf = (
         }
       }
       return built(
-        makeOwnerRuntime(host, { ...shared, thread: watched, peer: owner, registry: registry() }),
+        makeOwnerRuntime(host, {
+          ...shared,
+          thread: watched,
+          peer: owner,
+          registry: registry(),
+          ...doorsOf(world.plan),
+        }),
       )
     }
     case "thread":
@@ -188,6 +214,8 @@ const codeOf = (
         services: Layer.succeed(Reach, {
           outside: world.outside,
           incarnation,
+          talk: world.talk,
+          threads: world.plan.threads,
           reconciles: () => reconciling(world),
           kill: (submissionId) => {
             if (world.faults.isHealed()) return false
@@ -299,6 +327,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     platform,
     network,
     outside,
+    talk: makeTalk(),
     told: makeTold(),
     coverage,
     strikes,

@@ -2,7 +2,8 @@
  * Runs seeds whose submissions are sent in batches, and tells what was violated: `batches.ts FROM TO`. What follows
  * one another at an owner is one call; every abort of one submission is one of all that its owner has open.
  */
-import { drawPlan, type Operation, type Plan } from "../../testing/Plan.ts"
+import { drawPlan } from "../../testing/DrawPlan.ts"
+import type { Operation, Plan } from "../../testing/Plan.ts"
 import { runPlan } from "../../testing/Simulation.ts"
 
 /** How long a client gathers what it submits. */

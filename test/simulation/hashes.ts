@@ -1,5 +1,5 @@
 /** Runs seeds in a process of its own, and tells their hashes: `hashes.ts FROM TO`, in either order. */
-import { drawPlan } from "../../testing/Plan.ts"
+import { drawPlan } from "../../testing/DrawPlan.ts"
 import { runPlan } from "../../testing/Simulation.ts"
 
 const [from = 1, to = 1] = process.argv.slice(2).map(Number)

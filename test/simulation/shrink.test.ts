@@ -1,6 +1,7 @@
 /** A failing seed is made as short as it can be, and told in words. */
 import { expect, it } from "vitest"
-import { drawPlan, type Plan } from "../../testing/Plan.ts"
+import { drawPlan } from "../../testing/DrawPlan.ts"
+import type { Plan } from "../../testing/Plan.ts"
 import { type RunPlan, shrink } from "../../testing/Shrink.ts"
 import { runPlan } from "../../testing/Simulation.ts"
 import { tell } from "../../testing/Tell.ts"

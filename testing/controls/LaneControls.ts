@@ -1,6 +1,6 @@
 /** Controls of what an owner knows of its lanes: enrolments, reports, the set in flight, turns. */
 import type { Control } from "./Control.ts"
-import { deadlyScript } from "../Script.ts"
+import { deadlyScript } from "../DrawScript.ts"
 import { atPoint, ofRequest, owner, step, submits, t0, world } from "./Worlds.ts"
 
 /** A client that hears nothing sends nothing again. */

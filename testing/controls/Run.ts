@@ -4,7 +4,7 @@
  * - R1 A control counts as caught only by the invariant that is named for it.
  * - R2 A pinned world must be clean with the product; else what it shows of a broken copy means nothing.
  */
-import { drawPlan } from "../Plan.ts"
+import { drawPlan } from "../DrawPlan.ts"
 import { runPlan } from "../Simulation.ts"
 import type { Control } from "./Control.ts"
 import { loadBroken } from "./Load.ts"

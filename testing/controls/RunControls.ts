@@ -1,6 +1,6 @@
 /** Controls of runs in their threads: attempts, epochs, settlements, forgetting. */
 import type { Control } from "./Control.ts"
-import { deadlyScript } from "../Script.ts"
+import { deadlyScript } from "../DrawScript.ts"
 import { asks, atPoint, ofRequest, step, submits, t0, works, world } from "./Worlds.ts"
 
 export const runControls: ReadonlyArray<Control> = [

@@ -21,12 +21,19 @@ interface Owed {
   readonly next_at: number | null
 }
 
-/** The lane that needs something first. */
-const earliest = ({ state }: SimulatedObject): Owed | undefined =>
-  state.read<{ [K in keyof Owed]: Owed[K] }>(
+/** The lane that needs something first, or has something for others. */
+const earliest = ({ state }: SimulatedObject, talks: boolean): Owed | undefined => {
+  const [lane] = state.read<{ [K in keyof Owed]: Owed[K] }>(
     `SELECT thread_id, work, next_at FROM lanes WHERE work IS NOT NULL AND work <> 'held'
      ORDER BY next_at LIMIT 1`,
-  )[0]
+  )
+  if (!talks) return lane
+  const [outbox] = state.read<{ [K in keyof Owed]: Owed[K] }>(
+    `SELECT thread_id, 'its outbox carried' AS work, outbox_at AS next_at FROM lanes
+     WHERE outbox_at IS NOT NULL ORDER BY outbox_at LIMIT 1`,
+  )
+  return (outbox?.next_at ?? Infinity) < (lane?.next_at ?? Infinity) ? outbox : lane
+}
 
 /** Whether whoever comes now finds that it must be set anew. */
 const mustBeRepaired = ({ alarm, landedAt, state }: SimulatedObject): boolean =>
@@ -38,7 +45,7 @@ export const alarmCovers = (world: World, owner: SimulatedObject, violate: Viola
   if (owner.kind !== "owner" || alarm.running !== undefined) return
   if (alarm.givenUp && !mustBeRepaired(owner)) return // V1
   if (!state.hasTable("lanes")) return
-  const owed = earliest(owner)
+  const owed = earliest(owner, world.plan.talks === true)
   if (owed === undefined) {
     if (state.alarmAt() === null)
       lanesKnow(world, owner, (_, told) => violate("I7", `${told}, and no alarm is set`)) // V3

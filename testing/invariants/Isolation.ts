@@ -19,9 +19,23 @@ interface Row {
   readonly idempotencyKey: string
   readonly agent: string
   readonly abort: string | null
+  readonly parent: string | null
+  readonly input: string
+}
+
+/** What a run has sent, by the mark in it. // P1 */
+const wasSaid = ({ talk }: World, thread: string, { input }: Row): string | undefined => {
+  const { mark } = JSON.parse(input) as { readonly mark?: string }
+  const asked = mark === undefined ? undefined : talk.asked.get(mark)
+  if (asked === undefined) return "no run sent it"
+  return asked.to === thread ? undefined : `it was sent to ${asked.to}`
 }
 
 const wasSent = (world: World, place: number, row: Row): string | undefined => {
+  if (row.parent !== null) {
+    const { ownerId, threadId } = world.plan.threads[place] ?? {}
+    return wasSaid(world, `${ownerId}/${threadId}`, row)
+  }
   const intent = world.told.intents.get(row.idempotencyKey)
   if (intent === undefined) return "nobody made it"
   if (intent.operation.thread !== place) return "it was sent to another thread"
@@ -38,7 +52,7 @@ export const threadsKeepApart = (world: World, violate: Violate): void => {
     const { name, state } = world.platform.object("thread", `${ownerId}/${threadId}`)
     if (!state.hasTable("submissions")) continue
     for (const row of state.read<Row>(
-      "SELECT id, principal, idempotencyKey, agent, abort FROM submissions",
+      "SELECT id, principal, idempotencyKey, agent, abort, parent, input FROM submissions",
     )) {
       const wrong = wasSent(world, place, row)
       if (wrong !== undefined) violate("I9", `${name} has ${row.idempotencyKey}, and ${wrong}`)

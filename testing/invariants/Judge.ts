@@ -4,11 +4,13 @@
  * - J1 The quiet invariants hold whenever nothing is left to run: also while operators are still awaited.
  * - J2 At the end everything that was accepted has settled, and the records hold together.
  */
-import type { Doing } from "../Client.ts"
+import type { Doing } from "../Doing.ts"
 import type { World } from "../World.ts"
 import { accidentsLoseNothing } from "./Accidents.ts"
+import { childrenWereHeard } from "./Children.ts"
 import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
+import { messagesArrive } from "./Messages.ts"
 import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
 import { nothingIsArmed } from "./Quiet.ts"
 import { readsWriteNothing } from "./Reads.ts"
@@ -30,6 +32,8 @@ export const judge = {
   atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     promisesAreKept(world, violate) // J2
     recordsHold(world, violate) // J2
+    messagesArrive(world, violate) // J2
+    childrenWereHeard(world, violate) // J2
     threadsKeepApart(world, violate) // J2
     accidentsLoseNothing(world, violate) // J2
     nothingDeniedIsThere(world, violate)

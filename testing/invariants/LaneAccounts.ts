@@ -3,6 +3,8 @@
  * enrolled, belongs to a thread that has nothing to run.
  *
  * - A1 Of a paused thread nothing runs; what is parked waits for somebody's word.
+ * - A3 A run that waits for somebody else, or for its children, wants nothing before their word; nor do those behind it.
+ *   What it has for others wants to be carried all the same.
  * - A2 An owner that was lost knows nothing until it is rebuilt, and nothing of a lane that was deleted.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
@@ -13,10 +15,31 @@ interface StoredLane {
   readonly enrolled: string | null
   readonly must_visit: number
   readonly work: string | null
+  readonly outbox_at: number | null
 }
 
 const runnable = `SELECT sequence, state FROM submissions
   WHERE state IN ('ready', 'running', 'suspended') ORDER BY sequence LIMIT 1`
+
+/** A run that waits, and for nothing that comes by itself. // A3 */
+const waiting = `SELECT 1 FROM submissions WHERE state = 'suspended' AND abort IS NULL
+  AND json_extract(suspension, '$.kind') IN ('wait', 'children')
+  AND json_extract(suspension, '$.dueAt') IS NULL LIMIT 1`
+/** One whose end waits for its children waits for them also where it is to be aborted. */
+const ending = `SELECT 1 FROM submissions WHERE state = 'suspended'
+  AND json_extract(suspension, '$.kind') = 'children' LIMIT 1`
+
+const isWaiting = ({ state }: SimulatedObject): boolean =>
+  state.read(waiting).length > 0 || state.read(ending).length > 0
+
+/** What a thread has for others keeps its lane busy, whatever else is. // A3 */
+const outboxIsEmpty = (thread: SimulatedObject, violate: Violate): void => {
+  const [entry] = thread.state.read<{ kind: string; target: string }>(
+    "SELECT kind, target FROM outbox WHERE nextAt IS NOT NULL LIMIT 1",
+  )
+  if (entry !== undefined)
+    violate("I8", `${thread.name}: a ${entry.kind} for ${entry.target}, and its lane needs nothing`)
+}
 
 const restful = `SELECT thread_id FROM lanes
   WHERE work IS NULL AND enrolled IS NULL AND must_visit = 0`
@@ -38,16 +61,19 @@ export const laneKnows = (
   if (!thread.state.hasTable("submissions")) return
   const [lane] = owner.state.hasTable("lanes")
     ? owner.state.read<{ [K in keyof StoredLane]: StoredLane[K] }>(
-        "SELECT enrolled, must_visit, work FROM lanes WHERE thread_id = ?",
+        "SELECT enrolled, must_visit, work, outbox_at FROM lanes WHERE thread_id = ?",
         thread.name.slice(owner.name.length + 1),
       )
     : []
   if (lane !== undefined && (lane.work !== null || lane.enrolled !== null || lane.must_visit === 1))
     return
+  if (world.plan.talks === true && (lane?.outbox_at ?? null) === null)
+    outboxIsEmpty(thread, violate)
   const [row] = thread.state.read<{ sequence: number; state: string }>(runnable)
   if (row === undefined) return
   const [meta] = thread.state.read<{ paused: number }>("SELECT paused FROM meta")
   if (meta?.paused === 1) return // A1
+  if (row.state !== "running" && world.plan.talks === true && isWaiting(thread)) return // A3
   violate(
     "I8",
     `${thread.name}: submission ${row.sequence} is ${row.state}, and its lane needs nothing`,

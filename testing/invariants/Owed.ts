@@ -7,9 +7,10 @@
  * - O2 What a handler was given is not unknown any more.
  * - O3 What an owner shows of a thread is what the thread holds; its counters are what its lanes add up to.
  */
-import type { Doing } from "../Client.ts"
+import type { Doing } from "../Doing.ts"
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
+import { isEnding, talkingWaits } from "./TalkingWaits.ts"
 import type { Violate } from "./Violate.ts"
 
 /** As many waits as a report tells. */
@@ -36,6 +37,29 @@ const unknownCalls = ({ state }: SimulatedObject, sequence: number): ReadonlyArr
   return [...last].filter(([, kind]) => kind === "ToolUnknown").map(([name]) => name)
 }
 
+/** The calls of parked runs that somebody must look up. */
+const unknownWaits = (
+  world: World,
+  thread: SimulatedObject,
+  open: ReadonlyArray<Open>,
+  violate: Violate,
+): ReadonlyArray<string> => {
+  const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
+  const waits: Array<string> = []
+  for (const { id, sequence, state } of open) {
+    if (state !== "unknown") continue
+    const unknown = unknownCalls(thread, sequence)
+    if (unknown.length === 0 && !isEnding(thread, sequence))
+      violate("I20", `${thread.name}: submission ${sequence} is unknown, and nobody is asked`) // O1
+    for (const name of unknown) {
+      waits.push(`${threadId} unknown ${id} ${name}`)
+      if (world.outside.seen.get(id)?.has(name) === true)
+        violate("I14", `${thread.name}: ${name} of ${id} is unknown, and its handler was given it`) // O2
+    }
+  }
+  return waits
+}
+
 /** The waits that an owner must tell of one thread. */
 const waitsOf = (
   world: World,
@@ -50,22 +74,17 @@ const waitsOf = (
   const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
   const paused = isPaused(thread)
   const waits: Array<string> = paused ? [`${threadId} paused`] : []
-  for (const { id, sequence, state } of open) {
-    if (state !== "unknown") {
-      const broken = world.forgotten.has(thread.name) ? "I16" : "I20"
-      if (!paused) violate(broken, `${thread.name}: submission ${sequence} is ${state} and is left`) // O1
-      continue
-    }
-    const unknown = unknownCalls(thread, sequence)
-    if (unknown.length === 0)
-      violate("I20", `${thread.name}: submission ${sequence} is unknown, and nobody is asked`) // O1
-    for (const name of unknown) {
-      waits.push(`${threadId} unknown ${id} ${name}`)
-      if (world.outside.seen.get(id)?.has(name) === true)
-        violate("I14", `${thread.name}: ${name} of ${id} is unknown, and its handler was given it`) // O2
-    }
+  if (world.plan.talks === true) {
+    const talking = talkingWaits(world, thread, violate)
+    if (talking !== undefined)
+      return [...waits, ...talking, ...unknownWaits(world, thread, open, violate)]
   }
-  return waits
+  for (const { sequence, state } of open) {
+    if (state === "unknown" || paused) continue
+    const broken = world.forgotten.has(thread.name) ? "I16" : "I20"
+    violate(broken, `${thread.name}: submission ${sequence} is ${state} and is left`) // O1
+  }
+  return [...waits, ...unknownWaits(world, thread, open, violate)]
 }
 
 /** An owner that knows its threads, and can be asked. */
@@ -96,7 +115,12 @@ interface Told {
 }
 
 const wordsOf = ({ blocker, name, submissionId, threadId }: Told): string =>
-  blocker === "unknown" ? `${threadId} unknown ${submissionId} ${name}` : `${threadId} ${blocker}`
+  name !== undefined && ofRuns.has(blocker)
+    ? `${threadId} ${blocker} ${submissionId} ${name}`
+    : `${threadId} ${blocker}`
+
+/** What is told of single runs, and not of a whole lane. */
+const ofRuns = new Set(["unknown", "approval", "signal", "child"])
 
 /** What owners tell as owed is what waits. Asks only owners of whom something waits, or all. */
 export const obligationsAreTold = (
@@ -111,7 +135,7 @@ export const obligationsAreTold = (
   for (const owner of world.platform.objects()) {
     if (!canTell(world, owner)) continue
     const ownerId = owner.name as (typeof doing.plan.owners)[number]
-    const threads = doing.plan.threads.filter((address) => address.ownerId === ownerId)
+    const threads = doing.threadsOf(ownerId).map((threadId) => ({ ownerId, threadId }))
     const waits = threads.map(({ threadId }) =>
       waitsOf(world, world.platform.object("thread", `${ownerId}/${threadId}`), violate),
     )

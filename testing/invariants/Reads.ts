@@ -5,7 +5,7 @@
  *   lost, the readers come twice: the second time there is nothing left to repair.
  */
 import { Effect } from "effect"
-import type { Doing } from "../Client.ts"
+import type { Doing } from "../Doing.ts"
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
 

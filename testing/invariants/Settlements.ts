@@ -2,10 +2,12 @@
  * I1 One settlement per receipt, none without one. I2 A receipt survives everything.
  *
  * - T1 Every answer that clients were given about one key, or one submission, is the same answer.
+ * - T3 What has joined a run ends as that does; whether it had to is judged of the run.
  * - T2 A thread that was forgotten on somebody's word may have forgotten its submissions, and nothing else may.
  */
 import { Effect } from "effect"
-import { type Client, type Doing, submitCall } from "../Client.ts"
+import { submitCall } from "../Client.ts"
+import type { Client, Doing } from "../Doing.ts"
 import { persist } from "../Persist.ts"
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Intent } from "../Told.ts"
@@ -39,8 +41,8 @@ const settledOnce = (world: World, intent: Intent, violate: Violate): void => {
   const [receipt] = intent.receipts
   if (receipt === undefined) return
   const [row] = thread.state.hasTable("submissions")
-    ? thread.state.read<{ state: string; outcome: string | null }>(
-        "SELECT state, outcome FROM submissions WHERE id = ?",
+    ? thread.state.read<{ state: string; outcome: string | null; host: number | null }>(
+        "SELECT state, outcome, host FROM submissions WHERE id = ?",
         receipt.submissionId,
       )
     : []
@@ -52,7 +54,8 @@ const settledOnce = (world: World, intent: Intent, violate: Violate): void => {
       violate("I1", `${intent.key} was told ${outcome}, and settled ${row.outcome}`)
   if (row.outcome !== "aborted" && intent.abortAccepted)
     violate("I1", `${intent.key} settled ${row.outcome}, and its abort had been accepted`)
-  const asked = intent.abortAsked || world.told.forgotten.has(intent.operation.thread)
+  const asked =
+    intent.abortAsked || world.told.forgotten.has(intent.operation.thread) || row.host !== null // T3
   if (row.outcome === "aborted" && !asked)
     violate("I1", `${intent.key} settled aborted, and nobody asked for it`)
 }

@@ -6,6 +6,7 @@
  * - W5 I10 and I19: an owner's call is looked at as it is made, by what its commits said of its lanes.
  * - W4 I17: an answer is looked at where it leaves its object.
  * - W6 I18: an object that commits without end while time stands still is stopped, or the run would not end.
+ * - W7 I13: a parent is looked at where it settles, a child where it starts a body.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
  */
@@ -15,6 +16,7 @@ import type { Watching, World } from "../World.ts"
 import { alarmCovers } from "./AlarmCoverage.ts"
 import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
 import { policyIsKept } from "./Denied.ts"
+import { childMayStart, makeParents } from "./Children.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
 import { callsGoOn } from "./OpenCalls.ts"
 import { makeTurns, type Turns } from "./Turns.ts"
@@ -44,13 +46,33 @@ const makeBrake = ({ queue }: World, violate: Violate) => {
 }
 
 export const watchWorld = (world: World, violate: Violate): Watching =>
-  watching(world, violate, makeTurns(world, violate), makeBrake(world, violate))
+  watching(world, violate, {
+    turns: makeTurns(world, violate),
+    brake: makeBrake(world, violate),
+    parents: makeParents(world, violate),
+  })
+
+/** Messages that wait for somebody's word come when they come. */
+const noteParked = ({ talk }: World, { state }: SimulatedObject): void => {
+  if (talk.asked.size === 0 || !state.hasTable("outbox")) return
+  for (const { id } of state.read<{ id: string }>(
+    "SELECT id FROM outbox WHERE parkedAt IS NOT NULL",
+  ))
+    talk.parked.add(id)
+}
 
 const watching = (
   world: World,
   violate: Violate,
-  turns: Turns,
-  brake: (object: SimulatedObject) => void,
+  {
+    brake,
+    parents,
+    turns,
+  }: {
+    readonly turns: Turns
+    readonly brake: (object: SimulatedObject) => void
+    readonly parents: (object: SimulatedObject) => void
+  },
 ): Watching => ({
   onWrite: turns.onWrite,
   onUndone: turns.onUndone,
@@ -65,6 +87,10 @@ const watching = (
     if (object.kind === "thread") {
       laneKnows(world, ownerOf(world, object), object, violate) // W2
       callsGoOn(world, object, violate) // W3
+      if (world.plan.talks === true) {
+        parents(object) // W7
+        noteParked(world, object)
+      }
     }
   },
   onAlarmEnd: (object) => {
@@ -72,7 +98,10 @@ const watching = (
     turns.onAlarmEnd(object) // W5
   },
   onAnswer: (message, exit) => policyIsKept(world, message, exit, violate), // W4
-  onStart: (started) => mayStart(started, violate), // W3
+  onStart: (started) => {
+    mayStart(started, violate) // W3
+    childMayStart(world, started, violate) // W7
+  },
   onLeft: (call) => mayLeave(call, violate), // W3
   onDone: (call) => paidOnce(call, violate),
   onDiffers: (submissionId, name, values) =>

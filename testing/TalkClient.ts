@@ -1,0 +1,148 @@
+/**
+ * What clients of the simulation do about runs that wait: they decide, and signal, at any time and more than once.
+ *
+ * - L1 The first decision that was accepted stands: whoever says it again is told the same, whoever says another is
+ *   refused. So does the first value.
+ */
+import { Effect } from "effect"
+import type { StepName, SubmissionId } from "../contracts/Identifiers.ts"
+import type { Client, Doing } from "./Doing.ts"
+import { persist } from "./Persist.ts"
+import type { Address, Talking } from "./Plan.ts"
+import { markOf } from "./Talk.ts"
+
+const said = { author: "operator", reason: "because" }
+
+/** A wait of a run. */
+interface Place extends Address {
+  readonly submissionId: SubmissionId
+  readonly name: string
+}
+
+/** Decides once. // L1 */
+const decide = ({ rpcs }: Client, place: Place, approved: boolean, doing: Doing) => {
+  const { told, violate } = doing
+  const key = markOf(place.submissionId, place.name)
+  const name = place.name as StepName
+  return Effect.match(
+    persist(
+      rpcs.owner.resolveApproval({ ...place, ...said, name, approved }),
+      doing.faults.isHealed,
+    ),
+    {
+      onSuccess: (reply) => {
+        const before = told.decided.get(key)?.approved
+        if (reply.approved !== approved || (before !== undefined && before !== approved))
+          violate("I5", `${key} was decided ${before}, and ${approved} was accepted`)
+        told.decided.set(key, { ...place, approved: reply.approved })
+      },
+      onFailure: () => undefined,
+    },
+  )
+}
+
+/** Sends a value once. // L1 */
+const signal = ({ rpcs }: Client, place: Place, payload: number, doing: Doing) => {
+  const { told, violate } = doing
+  const key = markOf(place.submissionId, place.name)
+  const name = place.name as StepName
+  return Effect.match(
+    persist(rpcs.owner.signal({ ...place, name, payload }), doing.faults.isHealed),
+    {
+      onSuccess: () => {
+        const before = told.signalled.get(key)
+        if (before !== undefined && before !== payload)
+          violate("I5", `${key} was signalled ${before}, and ${payload} was accepted`)
+        told.signalled.set(key, payload)
+      },
+      onFailure: () => undefined,
+    },
+  )
+}
+
+/** What the runs of a thread ask for from outside. */
+const asked = ({ rpcs }: Client, { ownerId, threadId }: Address) =>
+  Effect.map(rpcs.thread.explain({ ownerId, threadId }), (explained) =>
+    explained.flatMap(({ submissionId, waits }) =>
+      waits.flatMap(({ blocker, name }) =>
+        name === undefined ? [] : [{ ownerId, threadId, submissionId, name, blocker }],
+      ),
+    ),
+  )
+
+/** Decides what a thread asks, and repeats what was decided there before. Gives how many it found. */
+const decideAll = (client: Client, address: Address, approved: boolean, doing: Doing) =>
+  Effect.gen(function* () {
+    for (const one of doing.told.decided.values())
+      if (one.threadId === address.threadId && one.ownerId === address.ownerId)
+        yield* decide(client, one, approved, doing)
+    const waits = yield* asked(client, address)
+    const approvals = waits.filter(({ blocker }) => blocker === "approval")
+    for (const { blocker: _b, ...place } of approvals) yield* decide(client, place, approved, doing)
+    return approvals.length
+  })
+
+/** Gives a thread all that it waits for from outside. */
+export const answerAll = (client: Client, address: Address, doing: Doing) =>
+  Effect.gen(function* () {
+    for (const { blocker, ...place } of yield* asked(client, address)) {
+      if (blocker === "approval") yield* decide(client, place, true, doing)
+      if (blocker === "signal") yield* signal(client, place, 1, doing)
+    }
+  })
+
+const looks = 12
+const lookEveryMillis = 3_000
+
+const patiently = (client: Client, address: Address, approved: boolean, doing: Doing) =>
+  Effect.gen(function* () {
+    for (let look = 0; look < looks && !doing.faults.isHealed(); look++) {
+      const found = yield* Effect.orElseSucceed(
+        decideAll(client, address, approved, doing),
+        () => 0,
+      )
+      if (found > 0) return
+      yield* Effect.sleep(lookEveryMillis)
+    }
+  })
+
+const abortSent = (
+  { rpcs }: Client,
+  nth: number,
+  { talk, told }: Doing,
+): Effect.Effect<unknown, unknown> => {
+  const all = [...talk.entered.values()].flat()
+  const one = all[nth % Math.max(1, all.length)]
+  if (one === undefined) return Effect.void
+  const [ownerId, threadId] = one.thread.split("/") as [Address["ownerId"], Address["threadId"]]
+  const submissionId = one.submissionId as SubmissionId
+  told.abortedIds.add(submissionId)
+  return rpcs.owner.abort({ ownerId, threadId, submissionId, ...said })
+}
+
+/** What an operation that is about talking does. */
+export const talkPerform = (
+  client: Client,
+  operation: Talking,
+  doing: Doing,
+): Effect.Effect<unknown, unknown> => {
+  switch (operation._tag) {
+    case "Decide": {
+      const address = doing.plan.threads[operation.thread]
+      if (address === undefined) return Effect.void
+      const { approved, patient } = operation
+      return patient
+        ? patiently(client, address, approved, doing)
+        : decideAll(client, address, approved, doing)
+    }
+    case "Signal": {
+      const receipt = doing.told.idOf(operation.key)
+      if (receipt === undefined) return Effect.void
+      const { ownerId, submissionId, threadId } = receipt
+      const place = { ownerId, threadId, submissionId, name: operation.name }
+      return signal(client, place, operation.value, doing)
+    }
+    case "AbortSent":
+      return abortSent(client, operation.nth, doing)
+  }
+}
