@@ -4,7 +4,7 @@
  */
 import type { OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { Operation, Plan } from "../Plan.ts"
-import type { Behaviour, CallOp, OneOp, Op, Script, StepOp } from "../Script.ts"
+import type { Behaviour, CallOp, OneOp, Op, Script, StepOp, TalkOp } from "../Script.ts"
 import type { Strike } from "../Strikes.ts"
 
 /** `o1` has the place 0 among the objects, its threads `t0`, `t1` and `t2` have the places 1 to 3. */
@@ -123,3 +123,37 @@ export const atPoint = (
   nth: number,
   struck: PointStrike["does"],
 ): Strike => ({ _tag: "AtPoint", object, point, nth, does: struck })
+
+export const approval = (name: string): TalkOp => ({ _tag: "Approval", name })
+
+/** A child that does this, and is waited for. */
+export const child = (name: string, ops: ReadonlyArray<Op>): TalkOp => ({
+  _tag: "Child",
+  name,
+  agent: "first",
+  detached: false,
+  script: { ops, ends: "well" },
+})
+
+/** A message to a thread of the plan, whose run does nothing else. */
+export const sends = (name: string, thread: number): TalkOp => ({
+  _tag: "Send",
+  name,
+  thread,
+  agent: "first",
+  joins: false,
+  script: { ops: [], ends: "well" },
+})
+
+/** Waits as long as it takes for somebody's value. */
+export const awaits = (name: string): TalkOp => ({ _tag: "Await", name })
+
+/** Somebody sends a value to a run that waits for it. */
+export const signals = (at: number, key: string, name: string): Operation => ({
+  _tag: "Signal",
+  at,
+  client: 0,
+  key,
+  name,
+  value: 7,
+})

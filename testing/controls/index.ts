@@ -4,10 +4,12 @@ import { laneControls } from "./LaneControls.ts"
 import { alarmControls } from "./AlarmControls.ts"
 import { runControls } from "./RunControls.ts"
 import { callControls } from "./CallControls.ts"
+import { talkControls } from "./TalkControls.ts"
 
 export const controls: ReadonlyArray<Control> = [
   ...laneControls,
   ...alarmControls,
   ...runControls,
   ...callControls,
+  ...talkControls,
 ]

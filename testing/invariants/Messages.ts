@@ -1,5 +1,6 @@
 /**
  * I11 Each message is processed once, in order for each pair of threads, and none is lost.
+ * I13 (of its part that says one) A call has one child.
  * I12 An input that joins settles once, with one run, and nothing of its own runs.
  *
  * Judged by what runs were about to send, were told, and found in their inputs; the ledger of the target is asked only
@@ -52,10 +53,17 @@ const arrives = (world: World, asked: Asked, violate: Violate): void => {
     violate("I11", `${mark} to ${to} has settled, and no run has worked on it`) // M3
 }
 
-const workedOnce = (mark: string, all: ReadonlyArray<Entered>, violate: Violate): void => {
+/** What was sent once is worked on by one run; so is a child that was asked for. */
+const workedOnce = (
+  { talk }: World,
+  mark: string,
+  all: ReadonlyArray<Entered>,
+  violate: Violate,
+): void => {
   if (all.length > 1) {
     const where = all.map(({ submissionId, thread }) => `${submissionId} of ${thread}`).join(", ")
-    violate("I11", `${mark} was worked on by ${all.length} runs: ${where}`)
+    const invariant = talk.asked.get(mark)?.kind === "message" ? "I11" : "I13"
+    violate(invariant, `${mark} was worked on by ${all.length} runs: ${where}`)
   }
 }
 
@@ -116,7 +124,7 @@ const joinedOnce = (world: World, violate: Violate): void => {
 export const messagesArrive = (world: World, violate: Violate): void => {
   if (world.plan.talks !== true) return
   for (const asked of world.talk.asked.values()) arrives(world, asked, violate)
-  for (const [mark, all] of world.talk.entered) workedOnce(mark, all, violate)
+  for (const [mark, all] of world.talk.entered) workedOnce(world, mark, all, violate)
   inOrder(world, violate)
   joinedOnce(world, violate)
 }

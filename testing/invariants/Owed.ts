@@ -10,7 +10,7 @@
 import type { Doing } from "../Doing.ts"
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
-import { isEnding, talkingWaits } from "./TalkingWaits.ts"
+import { isEnding, parkedWaits, talkingWaits } from "./TalkingWaits.ts"
 import type { Violate } from "./Violate.ts"
 
 /** As many waits as a report tells. */
@@ -70,10 +70,11 @@ const waitsOf = (
   const open = thread.state.read<Open>(
     "SELECT sequence, id, state FROM submissions WHERE state <> 'settled'",
   )
-  if (open.length === 0) return []
+  const parked = parkedWaits(thread)
+  if (open.length === 0) return parked
   const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
   const paused = isPaused(thread)
-  const waits: Array<string> = paused ? [`${threadId} paused`] : []
+  const waits: ReadonlyArray<string> = paused ? [...parked, `${threadId} paused`] : parked
   if (world.plan.talks === true) {
     const talking = talkingWaits(world, thread, violate)
     if (talking !== undefined)
@@ -120,7 +121,7 @@ const wordsOf = ({ blocker, name, submissionId, threadId }: Told): string =>
     : `${threadId} ${blocker}`
 
 /** What is told of single runs, and not of a whole lane. */
-const ofRuns = new Set(["unknown", "approval", "signal", "child"])
+const ofRuns = new Set(["unknown", "approval", "signal", "child", "timer", "outbox"])
 
 /** What owners tell as owed is what waits. Asks only owners of whom something waits, or all. */
 export const obligationsAreTold = (

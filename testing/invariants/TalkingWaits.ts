@@ -1,8 +1,9 @@
 /**
- * I14 and I20 where runs wait for somebody: what a quiet thread is held by.
+ * I13, I14 and I20 where runs wait for somebody: what a quiet thread is held by.
  *
  * - W1 A run that waits, and everything behind it, is left because of it. It waits for people, for a signal or for a
  *   child; what somebody was told is decided or received holds nobody.
+ * - W3 A message that is parked waits for somebody's word, whether its run is open or has settled.
  * - W2 A child that is waited for has not settled; what it waits for itself is judged in its own thread.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
@@ -55,7 +56,7 @@ const childrenAreOpen = (
   )
   for (const { name, threadId } of children)
     if (!childIsOpen(world, thread, threadId))
-      violate("I20", `${thread.name}: submission ${sequence} waits for ${name}, which has ended`)
+      violate("I13", `${thread.name}: submission ${sequence} waits for ${name}, which has ended`) // W2
 }
 
 /** Whether somebody was told that this wait has its answer. // W1 */
@@ -93,4 +94,15 @@ export const talkingWaits = (
   }
   const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
   return waits.map(({ kind: of, name }) => `${threadId} ${of} ${id} ${name}`)
+}
+
+/** The parked messages of a thread, in words. // W3 */
+export const parkedWaits = ({ name, state }: SimulatedObject): ReadonlyArray<string> => {
+  if (!state.hasTable("outbox")) return []
+  const threadId = name.slice(name.indexOf("/") + 1)
+  const parked = state.read<{ name: string; submission: string }>(
+    `SELECT o.name, s.id AS submission FROM outbox o JOIN submissions s ON s.sequence = o.submission
+     WHERE o.parkedAt IS NOT NULL`,
+  )
+  return parked.map((one) => `${threadId} outbox ${one.submission} ${one.name}`)
 }
