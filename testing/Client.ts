@@ -242,6 +242,7 @@ export const perform = (
         : calmly(persist(owner.reconcile({ ownerId, threadIds }), () => false))
     }
     case "Decide":
+    case "Approve":
     case "Signal":
     case "AbortSent":
       return calmly(talkPerform(client, operation, doing))

@@ -37,6 +37,13 @@ export type Talking =
       readonly patient: boolean
     }
   | {
+      /** Decides without looking, so that the word may come at any time before the question or after. */
+      readonly _tag: "Approve"
+      readonly key: string
+      readonly name: string
+      readonly approved: boolean
+    }
+  | {
       readonly _tag: "Signal"
       /** The key of the submission that is meant, and the name of its wait. */
       readonly key: string

@@ -8,7 +8,8 @@ import { Effect } from "effect"
 import { withAmbient } from "./Ambient.ts"
 import { perform, resolveAll } from "./Client.ts"
 import type { Client, Doing } from "./Doing.ts"
-import { answerAll } from "./TalkClient.ts"
+import { answerAll, carryParked } from "./TalkClient.ts"
+import { parkedRuns } from "./invariants/TalkingWaits.ts"
 import type { Covered } from "./Coverage.ts"
 import type { Happened } from "./Faults.ts"
 import { heal, planFaults } from "./Misfortune.ts"
@@ -85,9 +86,20 @@ const schedule = (world: World, doing: Doing): void => {
   }
 }
 
+/** Has everything carried again that nobody has taken. */
+const carryAll = (world: World, client: Client): void => {
+  if (world.plan.talks !== true) return
+  for (const address of threadsOf(world)) {
+    const { state } = world.platform.object("thread", `${address.ownerId}/${address.threadId}`)
+    const runs = parkedRuns(state)
+    if (runs.length > 0) client.run(Effect.ignore(carryParked(client, address, runs)))
+  }
+}
+
 /** Resumes everything, says about each call what happened to it, and gives runs what they wait for. */
 const operate = (world: World, doing: Doing): void => {
   const client = clientOf(world, 0)
+  carryAll(world, client)
   threadsOf(world).forEach((address, thread) => {
     const { state } = world.platform.object("thread", `${address.ownerId}/${address.threadId}`)
     const waits = "SELECT 1 FROM submissions WHERE state <> 'settled' LIMIT 1"

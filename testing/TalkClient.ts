@@ -91,6 +91,22 @@ export const answerAll = (client: Client, address: Address, doing: Doing) =>
     }
   })
 
+/** Has the parked messages of a thread carried again. */
+export const carryParked = (
+  { rpcs }: Client,
+  { ownerId, threadId }: Address,
+  runs: ReadonlyArray<string>,
+) =>
+  Effect.forEach(
+    runs,
+    (id) =>
+      persist(
+        rpcs.owner.retry({ ownerId, threadId, submissionId: id as SubmissionId, ...said }),
+        () => false,
+      ),
+    { discard: true },
+  )
+
 const looks = 12
 const lookEveryMillis = 3_000
 
@@ -135,12 +151,15 @@ export const talkPerform = (
         ? patiently(client, address, approved, doing)
         : decideAll(client, address, approved, doing)
     }
+    case "Approve":
     case "Signal": {
       const receipt = doing.told.idOf(operation.key)
       if (receipt === undefined) return Effect.void
       const { ownerId, submissionId, threadId } = receipt
       const place = { ownerId, threadId, submissionId, name: operation.name }
-      return signal(client, place, operation.value, doing)
+      return operation._tag === "Approve"
+        ? decide(client, place, operation.approved, doing)
+        : signal(client, place, operation.value, doing)
     }
     case "AbortSent":
       return abortSent(client, operation.nth, doing)

@@ -153,11 +153,17 @@ const talkative = (drawing: Drawing, script: Script): Script => {
   return { ...script, ops }
 }
 
-/** Names of waits for signals in a script. */
-const awaited = (ops: ReadonlyArray<Op>): ReadonlyArray<string> =>
-  ops.flatMap((op) =>
-    op._tag === "Await" ? [op.name] : "branches" in op ? awaited(op.branches) : [],
-  )
+interface Asks {
+  readonly name: string
+  readonly of: "Await" | "Approval"
+}
+
+/** What a script asks for from outside. */
+const asked = (ops: ReadonlyArray<Op>): ReadonlyArray<Asks> =>
+  ops.flatMap((op) => {
+    if ("branches" in op) return asked(op.branches)
+    return op._tag === "Await" || op._tag === "Approval" ? [{ name: op.name, of: op._tag }] : []
+  })
 
 const isDeadly = ({ ops }: Script): boolean =>
   ops.some((op) => op._tag === "Step" && op.behaviour.ends === "kills")
@@ -166,7 +172,7 @@ type Submit = Extract<Operation, { readonly _tag: "Submit" }>
 
 const answers = (random: Random, plan: Plan, spread: number): ReadonlyArray<Operation> => {
   const waits = plan.operations.flatMap((one) =>
-    one._tag === "Submit" ? awaited(one.script.ops).map((name) => ({ key: one.key, name })) : [],
+    one._tag === "Submit" ? asked(one.script.ops).map((wait) => ({ key: one.key, ...wait })) : [],
   )
   return Array.from({ length: random.between(2, 14) }, (_, value): Operation => {
     const at = random.below(2 * spread)
@@ -178,8 +184,12 @@ const answers = (random: Random, plan: Plan, spread: number): ReadonlyArray<Oper
       [5, "Signal"],
       [1, "AbortSent"],
     ] as const)
-    if (choice === "Signal" && wait !== undefined)
-      return { ...about, _tag: "Signal", ...wait, value: random.pick([7, value]) }
+    if (choice === "Signal" && wait !== undefined) {
+      const { key, name } = wait
+      return wait.of === "Await"
+        ? { ...about, _tag: "Signal", key, name, value: random.pick([7, value]) }
+        : { ...about, _tag: "Approve", key, name, approved: random.chance(0.6) }
+    }
     if (choice === "AbortSent") return { ...about, _tag: "AbortSent", nth: random.below(20) }
     const thread = random.below(plan.threads.length)
     const [approved, patient] = [random.chance(0.6), random.chance(0.4)]

@@ -46,6 +46,8 @@ const operationWords = (plan: Plan, operation: Operation): string => {
     case "Abort":
     case "Retry":
       return `asks to ${operation._tag.toLowerCase()} ${operation.key}`
+    case "Approve":
+      return `${operation.approved ? "approves" : "denies"} ${operation.name} of ${operation.key}`
     case "Signal":
       return `signals ${operation.value} to ${operation.name} of ${operation.key}`
     case "AbortSent":

@@ -46,6 +46,10 @@ const interrupted = ({ value }: PageRecord, row: LedgerRow): string | undefined 
     ? "the row tells of fewer attempts"
     : undefined
 
+/** What may still be recorded of a submission that has settled: that somebody had its messages carried again. */
+const mayFollow = ({ kind, value }: PageRecord): boolean =>
+  kind === "Settled" || (kind === "Recovered" && value?.["command"] === "retry")
+
 /** What a record and its row disagree about. */
 const disagreement = (record: PageRecord, page: VerifyPage): string | undefined => {
   const row = page.rows.get(record.submission) // G1
@@ -53,7 +57,7 @@ const disagreement = (record: PageRecord, page: VerifyPage): string | undefined 
   if (page.unsound.has(row.sequence)) return "a column of the row holds what it is not for"
   if (record.epoch > row.epoch) return "the row is in an earlier epoch"
   if (row.settledSequence !== null && record.sequence > row.settledSequence)
-    if (record.kind !== "Settled") return "the row had settled before"
+    if (!mayFollow(record)) return "the row had settled before"
   switch (record.kind) {
     case "InputApplied":
       return applied(record, row, page)

@@ -41,10 +41,16 @@ const rowsOf = ({ platform }: World, thread: string, id: string): ReadonlyArray<
     : []
 }
 
+/** Whether it still waits for somebody's word. */
+const isParked = ({ platform }: World, thread: string, id: string): boolean =>
+  platform
+    .object("thread", thread)
+    .state.read("SELECT 1 FROM outbox WHERE id = ? AND parkedAt IS NOT NULL", id).length > 0
+
 const arrives = (world: World, asked: Asked, violate: Violate): void => {
   const { from, id, mark, to } = asked
   if (asked.kind !== "message" || to === undefined || id === undefined) return
-  if (isForgotten(world, from) || isForgotten(world, to) || world.talk.parked.has(id)) return
+  if (isForgotten(world, from) || isForgotten(world, to) || isParked(world, from, id)) return
   const rows = rowsOf(world, to, id)
   if (rows.length !== 1) return violate("I11", `${mark} to ${to} stands there ${rows.length} times`)
   const [row] = rows as [Row]

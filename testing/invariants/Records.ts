@@ -4,8 +4,9 @@
  * recorded.
  *
  * - R1 A deferred input counts from its time, so it may be applied after later ones.
- * - R2 Epochs of one run never go down along its records; its settlement ends the last one: nothing is recorded
- *   after it, and the row stands above it, so that it alone refuses what an attempt still wants to write.
+ * - R2 Epochs of one run never go down along its records; its settlement ends the last one: nothing of an attempt is
+ *   recorded after it, and the row stands above it, so that it alone refuses what an attempt still wants to write.
+ * - R3 What may follow is somebody's word that parked messages are to be carried again, in the epoch of nobody.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
@@ -33,6 +34,10 @@ interface StoredSubmission {
   readonly state: string
 }
 
+/** Whether it is the record of a `retry`. // R3 */
+const isWord = ({ kind, payload }: StoredRecord): boolean =>
+  kind === "Recovered" && (JSON.parse(payload) as { readonly command?: string }).command === "retry"
+
 const runHolds = (at: string, records: ReadonlyArray<StoredRecord>, violate: Violate): void => {
   let epoch = 0
   let settled = 0
@@ -40,7 +45,7 @@ const runHolds = (at: string, records: ReadonlyArray<StoredRecord>, violate: Vio
     if (record.epoch < epoch)
       violate("I4", `${at} record ${record.sequence} has epoch ${record.epoch} after ${epoch}`) // R2
     epoch = Math.max(epoch, record.epoch)
-    if (settled > 0) violate("I4", `${at} has ${record.kind} after it settled`) // R2
+    if (settled > 0 && !isWord(record)) violate("I4", `${at} has ${record.kind} after it settled`) // R2
     if (record.kind === "Settled") settled += 1
   }
 }
@@ -108,7 +113,7 @@ const threadHolds = (world: World, { name, state }: SimulatedObject, violate: Vi
     const settlements = own.filter(({ kind }) => kind === "Settled").length
     if (settlements !== (stands === "settled" ? 1 : 0))
       violate("I1", `${at} is ${stands} with ${settlements} settlements`)
-    if (stands === "settled" && own.some((record) => record.epoch >= epoch))
+    if (stands === "settled" && own.some((record) => record.epoch >= epoch && !isWord(record)))
       violate("I4", `${at} is settled in epoch ${epoch}, in which it was still written`) // R2
     callsAreKnown({ at, calls: callsOf(world, id), outcome, records: own }, violate)
     if (stands !== "settled" && settlements > 0)

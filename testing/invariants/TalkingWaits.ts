@@ -96,13 +96,21 @@ export const talkingWaits = (
   return waits.map(({ kind: of, name }) => `${threadId} ${of} ${id} ${name}`)
 }
 
+const parked = (state: SimulatedObject["state"]) =>
+  state.hasTable("outbox")
+    ? state.read<{ name: string; submission: string }>(
+        `SELECT o.name, s.id AS submission FROM outbox o JOIN submissions s ON s.sequence = o.submission
+         WHERE o.parkedAt IS NOT NULL`,
+      )
+    : []
+
+/** The runs of a thread whose messages are parked. */
+export const parkedRuns = (state: SimulatedObject["state"]): ReadonlyArray<string> => [
+  ...new Set(parked(state).map(({ submission }) => submission)),
+]
+
 /** The parked messages of a thread, in words. // W3 */
-export const parkedWaits = ({ name, state }: SimulatedObject): ReadonlyArray<string> => {
-  if (!state.hasTable("outbox")) return []
-  const threadId = name.slice(name.indexOf("/") + 1)
-  const parked = state.read<{ name: string; submission: string }>(
-    `SELECT o.name, s.id AS submission FROM outbox o JOIN submissions s ON s.sequence = o.submission
-     WHERE o.parkedAt IS NOT NULL`,
-  )
-  return parked.map((one) => `${threadId} outbox ${one.submission} ${one.name}`)
+export const parkedWaits = (thread: SimulatedObject): ReadonlyArray<string> => {
+  const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
+  return parked(thread.state).map((one) => `${threadId} outbox ${one.submission} ${one.name}`)
 }
