@@ -245,6 +245,8 @@ export const perform = (
     case "Approve":
     case "Signal":
     case "AbortSent":
+    case "Schedule":
+    case "Unschedule":
       return calmly(talkPerform(client, operation, doing))
     default: {
       const address = plan.threads[operation.thread] as Address

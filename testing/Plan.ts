@@ -51,6 +51,15 @@ export type Talking =
       readonly value: number
     }
   | {
+      /** Has a thread give itself inputs, one every so many seconds. The same name again replaces it. */
+      readonly _tag: "Schedule"
+      readonly thread: number
+      readonly name: string
+      readonly everySeconds: number
+      readonly script: Script
+    }
+  | { readonly _tag: "Unschedule"; readonly thread: number; readonly name: string }
+  | {
       /** Aborts a run that another has asked for. */
       readonly _tag: "AbortSent"
       readonly nth: number

@@ -8,7 +8,8 @@ import { Effect } from "effect"
 import { withAmbient } from "./Ambient.ts"
 import { perform, resolveAll } from "./Client.ts"
 import type { Client, Doing } from "./Doing.ts"
-import { answerAll, carryParked } from "./TalkClient.ts"
+import { schedulesTick } from "./invariants/Schedules.ts"
+import { answerAll, carryParked, unscheduleAll } from "./TalkClient.ts"
 import { parkedRuns } from "./invariants/TalkingWaits.ts"
 import type { Covered } from "./Coverage.ts"
 import type { Happened } from "./Faults.ts"
@@ -132,7 +133,20 @@ const isSettled = (world: World): boolean =>
         state.read("SELECT 1 FROM submissions WHERE state <> 'settled' LIMIT 1").length === 0,
     )
 
+const schedulesRunMillis = 300_000
+
+/** Lets the clocks tick on in a world that has healed, looks whether they do, and cancels them: then it can come to rest. */
+const endSchedules = (world: World, doing: Doing, violate: Doing["violate"]): void => {
+  if (world.told.scheduled.size === 0) return
+  operate(world, doing)
+  clientOf(world, 0).run(Effect.ignore(world.cron()))
+  runUntil(world, world.queue.now() + schedulesRunMillis)
+  schedulesTick(world, violate)
+  clientOf(world, 0).run(unscheduleAll(clientOf(world, 0), doing))
+}
+
 const carryOn = (world: World, doing: Doing, violate: Doing["violate"]): boolean => {
+  endSchedules(world, doing, violate)
   const rounds = world.plan.talks === true ? talkingRoundsMax : roundsMax
   for (let round = 0; round < rounds; round++) {
     if (!runToQuiet(world)) {

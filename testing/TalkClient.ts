@@ -5,11 +5,19 @@
  *   refused. So does the first value.
  */
 import { Effect } from "effect"
-import type { StepName, SubmissionId } from "../contracts/Identifiers.ts"
+import type { AgentId, StepName, SubmissionId } from "../contracts/Identifiers.ts"
 import type { Client, Doing } from "./Doing.ts"
 import { persist } from "./Persist.ts"
 import type { Address, Talking } from "./Plan.ts"
+import { canonicalJson } from "../contracts/CanonicalJson.ts"
+import type { Script } from "./Script.ts"
 import { markOf } from "./Talk.ts"
+
+/** As the ledger has it: its parts in the order of their names. */
+const inputText = (script: Script): string => {
+  const text = canonicalJson(script, { maxBytes: 1_000_000, maxNesting: 100 })
+  return text._tag === "Success" ? text.success.text : ""
+}
 
 const said = { author: "operator", reason: "because" }
 
@@ -91,6 +99,42 @@ export const answerAll = (client: Client, address: Address, doing: Doing) =>
     }
   })
 
+const schedule = (
+  { rpcs }: Client,
+  address: Address,
+  { everySeconds, name, script }: Extract<Talking, { readonly _tag: "Schedule" }>,
+  { faults, told }: Doing,
+) => {
+  const key = `${address.ownerId}/${address.threadId} ${name}`
+  const known = told.scheduled.get(key)
+  const one = known ?? { ...address, name, everySeconds, inputs: new Set<string>(), asked: 0 }
+  one.inputs.add(inputText(script))
+  const fastest = Math.min(one.everySeconds, everySeconds)
+  told.scheduled.set(key, { ...one, everySeconds: fastest, asked: one.asked + 1 })
+  const cron = `*/${everySeconds} * * * * *`
+  return persist(
+    rpcs.owner.schedule({
+      ...address,
+      name: name as StepName,
+      cron,
+      agent: "first" as AgentId,
+      input: script,
+    }),
+    faults.isHealed,
+  )
+}
+
+/** Cancels every schedule that anybody has asked for. */
+export const unscheduleAll = ({ rpcs }: Client, { told }: Doing) =>
+  Effect.forEach(
+    told.scheduled.values(),
+    ({ name, ownerId, threadId }) =>
+      Effect.ignore(
+        persist(rpcs.owner.unschedule({ ownerId, threadId, name: name as StepName }), () => false),
+      ),
+    { discard: true },
+  )
+
 /** Has the parked messages of a thread carried again. */
 export const carryParked = (
   { rpcs }: Client,
@@ -160,6 +204,14 @@ export const talkPerform = (
       return operation._tag === "Approve"
         ? decide(client, place, operation.approved, doing)
         : signal(client, place, operation.value, doing)
+    }
+    case "Schedule":
+    case "Unschedule": {
+      const address = doing.plan.threads[operation.thread]
+      if (address === undefined) return Effect.void
+      return operation._tag === "Schedule"
+        ? schedule(client, address, operation, doing)
+        : client.rpcs.owner.unschedule({ ...address, name: operation.name as StepName })
     }
     case "AbortSent":
       return abortSent(client, operation.nth, doing)

@@ -19,7 +19,18 @@ export const laterPoints: {
   readonly thread: ReadonlyArray<ThreadFailpoint>
 } = {
   owner: ["claim", "deliver", "acknowledge", "project"],
-  thread: ["wait", "send", "child", "join", "decide", "settleChild", "abortChild", "acknowledge"],
+  thread: [
+    "wait",
+    "send",
+    "child",
+    "join",
+    "decide",
+    "settleChild",
+    "abortChild",
+    "acknowledge",
+    "schedule",
+    "upkeep",
+  ],
 }
 
 const quiet: Taste = {
@@ -197,6 +208,26 @@ const answers = (random: Random, plan: Plan, spread: number): ReadonlyArray<Oper
   })
 }
 
+/** Threads that give themselves inputs; in most plans none. */
+const schedules = ({ random }: Drawing, plan: Plan, spread: number): ReadonlyArray<Operation> =>
+  Array.from({ length: random.chance(0.3) ? random.between(1, 4) : 0 }, (_, index): Operation => {
+    const at = random.below(index === 0 ? spread : 2 * spread)
+    const about = {
+      at,
+      client: random.below(plan.clients),
+      thread: random.below(threadsMost(plan)),
+    }
+    const name = random.pick(["tick", "tock"])
+    if (index > 0 && random.chance(0.3)) return { ...about, _tag: "Unschedule", name }
+    const everySeconds = random.pick([20, 30])
+    const { ends, ops } = drawScript(random, quiet)
+    const own: Op = { _tag: "Small", name, what: "progress" } // So that its inputs are nobody else's.
+    return { ...about, _tag: "Schedule", name, everySeconds, script: { ops: [own, ...ops], ends } }
+  })
+
+/** Few threads have schedules: what is left of them is much. */
+const threadsMost = ({ threads }: Plan): number => Math.min(2, threads.length)
+
 /** Crashes at the failpoints of what talks. */
 const strikes = (random: Random, plan: Plan): ReadonlyArray<Strike> => {
   const points = [
@@ -237,6 +268,8 @@ export const withTalk = (random: Random, plan: Plan): Plan => {
     ...talking,
     ...(doors === undefined ? {} : { doors }),
     ...(calm ? {} : { strikes: [...(plan.strikes ?? []), ...strikes(random, plan)] }),
-    operations: [...operations, ...said].toSorted((one, other) => one.at - other.at),
+    operations: [...operations, ...said, ...schedules(drawing, talking, spread)].toSorted(
+      (one, other) => one.at - other.at,
+    ),
   }
 }

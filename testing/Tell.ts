@@ -50,6 +50,10 @@ const operationWords = (plan: Plan, operation: Operation): string => {
       return `${operation.approved ? "approves" : "denies"} ${operation.name} of ${operation.key}`
     case "Signal":
       return `signals ${operation.value} to ${operation.name} of ${operation.key}`
+    case "Schedule":
+      return `schedules ${operation.name} of ${threadWords(plan, operation.thread)} every ${operation.everySeconds} s`
+    case "Unschedule":
+      return `cancels ${operation.name} of ${threadWords(plan, operation.thread)}`
     case "AbortSent":
       return `aborts the run of place ${operation.nth} of those that others asked for`
     case "Maintenance":

@@ -25,6 +25,17 @@ export interface Decided extends Address {
   readonly approved: boolean
 }
 
+/** A schedule, as clients know of it. */
+export interface Scheduled extends Address {
+  readonly name: string
+  /** The shortest that anybody asked for. */
+  readonly everySeconds: number
+  /** Inputs of it, as they stand in the ledger. */
+  readonly inputs: Set<string>
+  /** How often somebody asked for it. */
+  asked: number
+}
+
 export interface Told {
   readonly intents: ReadonlyMap<string, Intent>
   readonly intent: (
@@ -37,6 +48,8 @@ export interface Told {
   /** Decisions that were accepted, and values, each by the mark of its wait. */
   readonly decided: Map<string, Decided>
   readonly signalled: Map<string, number>
+  /** What was asked to be given by schedules, by thread and name: every such input there may be. */
+  readonly scheduled: Map<string, Scheduled>
   /** Runs that others have asked for, and somebody asked to have aborted. */
   readonly abortedIds: Set<string>
   /** The id of an intent's submission, if it is known. */
@@ -54,6 +67,7 @@ export const makeTold = (): Told => {
     intents,
     decided: new Map(),
     signalled: new Map(),
+    scheduled: new Map(),
     abortedIds: new Set(),
     forgotten: new Set(),
     paused: new Set(),

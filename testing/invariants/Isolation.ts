@@ -31,13 +31,20 @@ const wasSaid = ({ talk }: World, thread: string, { input }: Row): string | unde
   return asked.to === thread ? undefined : `it was sent to ${asked.to}`
 }
 
+/** An input of a schedule that somebody has asked for. */
+const wasScheduled = ({ told }: World, thread: string, { input }: Row): boolean =>
+  [...told.scheduled].some(([key, { inputs }]) => key.startsWith(`${thread} `) && inputs.has(input))
+
 const wasSent = (world: World, place: number, row: Row): string | undefined => {
   if (row.parent !== null) {
     const { ownerId, threadId } = world.plan.threads[place] ?? {}
     return wasSaid(world, `${ownerId}/${threadId}`, row)
   }
   const intent = world.told.intents.get(row.idempotencyKey)
-  if (intent === undefined) return "nobody made it"
+  if (intent === undefined) {
+    const { ownerId, threadId } = world.plan.threads[place] ?? {}
+    return wasScheduled(world, `${ownerId}/${threadId}`, row) ? undefined : "nobody made it"
+  }
   if (intent.operation.thread !== place) return "it was sent to another thread"
   if (principalOf(intent.client) !== row.principal) return `it is told to be of ${row.principal}`
   if (intent.operation.agent !== row.agent) return `it was sent for ${intent.operation.agent}`

@@ -15,6 +15,7 @@ import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
 import { nothingIsArmed } from "./Quiet.ts"
 import { readsWriteNothing } from "./Reads.ts"
 import { recordsHold } from "./Records.ts"
+import { occurrencesComeOnce } from "./Schedules.ts"
 import { promisesAreKept, receiptsSurvive } from "./Settlements.ts"
 import { workIsBounded } from "./Work.ts"
 import type { Violate } from "./Violate.ts"
@@ -34,6 +35,7 @@ export const judge = {
     recordsHold(world, violate) // J2
     messagesArrive(world, violate) // J2
     childrenWereHeard(world, violate) // J2
+    occurrencesComeOnce(world, violate) // J2
     threadsKeepApart(world, violate) // J2
     accidentsLoseNothing(world, violate) // J2
     nothingDeniedIsThere(world, violate)

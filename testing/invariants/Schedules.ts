@@ -1,0 +1,72 @@
+/**
+ * I20 (of schedules): a world that has healed gives each thread what its schedules ask for. I1: each occurrence once,
+ * and what was overdue together once.
+ *
+ * - S1 A paused thread gives itself nothing; one that cannot take its input says why.
+ * - S3 A thread gives itself inputs in a turn of its own, which waits while as many attempts run as may.
+ * - S2 An owner that was lost knows its threads again when it is rebuilt; one whose alarm is lost, when somebody comes.
+ */
+import { startsAt, type World } from "../World.ts"
+import type { SimulatedObject } from "../Incarnation.ts"
+import type { Scheduled } from "../Told.ts"
+import type { Violate } from "./Violate.ts"
+
+interface Row {
+  readonly [column: string]: string | number | null
+  readonly waitsFor: string | null
+  readonly lastAt: number | null
+  readonly createdAt: number
+}
+
+/** How far a schedule may be behind: its period, slots, backoff, and clocks. */
+const lagMillis = 150_000
+
+const isPaused = ({ state }: SimulatedObject): boolean =>
+  state.read("SELECT 1 FROM meta WHERE paused = 1 OR forgottenAt IS NOT NULL").length > 0
+
+const isBlind = ({ lost, platform }: World, { ownerId, threadId }: Scheduled): boolean =>
+  lost.has(ownerId) ||
+  lost.has(`${ownerId}/${threadId}`) ||
+  platform.object("owner", ownerId).alarm.givenUp
+
+/** Each schedule that is there has given its thread something not long ago. */
+export const schedulesTick = (world: World, violate: Violate): void => {
+  if (world.plan.limits?.runningPerOwner !== undefined) return // S3
+  for (const one of world.told.scheduled.values()) {
+    const thread = world.platform.object("thread", `${one.ownerId}/${one.threadId}`)
+    if (!thread.state.hasTable("schedules") || isPaused(thread) || isBlind(world, one)) continue // S1 S2
+    const [row] = thread.state.read<Row>(
+      "SELECT waitsFor, lastAt, createdAt FROM schedules WHERE name = ?",
+      one.name,
+    )
+    if (row === undefined || row.waitsFor !== null) continue // S1
+    const behind = world.queue.now() - Math.max(row.lastAt ?? 0, row.createdAt)
+    if (behind > lagMillis)
+      violate("I20", `${thread.name}: ${one.name} has given nothing for ${behind} ms`)
+  }
+}
+
+/** No more inputs than there were occurrences. Looked at once all has settled. */
+export const occurrencesComeOnce = (world: World, violate: Violate): void => {
+  for (const {
+    asked,
+    everySeconds,
+    inputs,
+    name,
+    ownerId,
+    threadId,
+  } of world.told.scheduled.values()) {
+    const thread = world.platform.object("thread", `${ownerId}/${threadId}`)
+    if (!thread.state.hasTable("submissions") || isPaused(thread)) continue
+    const given = thread.state
+      .read<{ input: string; acceptedAt: number }>("SELECT input, acceptedAt FROM submissions")
+      .filter(({ input }) => inputs.has(input))
+    const last = Math.max(startsAt, ...given.map(({ acceptedAt }) => acceptedAt))
+    const most = (last - startsAt) / (everySeconds * 1_000) + asked + 1
+    if (given.length > most)
+      violate(
+        "I1",
+        `${thread.name}: ${name} has given ${given.length} inputs, where ${most} were due`,
+      )
+  }
+}
