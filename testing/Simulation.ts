@@ -63,6 +63,15 @@ const runUntil = ({ queue }: World, until: number): void => {
   }
 }
 
+/** Until so much later, also if nothing happens. */
+const runFor = (world: World, millis: number, what: string): void => {
+  const until = world.queue.now() + millis
+  world.queue.at(until, undefined, what, () => undefined)
+  runUntil(world, until)
+}
+
+const hourMillis = 3_600_000
+
 const doingOf = (world: World, violate: Doing["violate"]): Doing => ({
   plan: world.plan,
   queue: world.queue,
@@ -140,7 +149,7 @@ const endSchedules = (world: World, doing: Doing, violate: Doing["violate"]): vo
   if (world.told.scheduled.size === 0) return
   operate(world, doing)
   clientOf(world, 0).run(Effect.ignore(world.cron()))
-  runUntil(world, world.queue.now() + schedulesRunMillis)
+  runFor(world, schedulesRunMillis, "schedules have run")
   schedulesTick(world, violate)
   clientOf(world, 0).run(unscheduleAll(clientOf(world, 0), doing))
 }
@@ -157,9 +166,7 @@ const carryOn = (world: World, doing: Doing, violate: Doing["violate"]): boolean
     if (round > 0 && isSettled(world)) return true
     operate(world, doing)
     if (round % 2 === 1) clientOf(world, 0).run(Effect.ignore(world.cron()))
-    const anHourLater = world.queue.now() + 3_600_000
-    world.queue.at(anHourLater, undefined, "an hour later", () => undefined)
-    runUntil(world, anHourLater)
+    runFor(world, hourMillis, "an hour later")
   }
   return runToQuiet(world)
 }

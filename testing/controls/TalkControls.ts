@@ -191,4 +191,28 @@ export const talkControls: ReadonlyArray<Control> = [
       operations: [submits(0, "k0", [{ _tag: "Sleep", name: "z", millis: 5_000 }])],
     }),
   },
+  {
+    name: "the time of a schedule is not told",
+    invariant: "I20",
+    edits: [
+      {
+        file: "thread-actors/LaneReport.ts",
+        find: "...(facts.upkeepAt === undefined ? {} : { upkeepAt: facts.upkeepAt }),",
+        replace: "",
+      },
+    ],
+    pinned: talks({
+      operations: [
+        {
+          _tag: "Schedule",
+          at: 0,
+          client: 0,
+          thread: 0,
+          name: "tick",
+          everySeconds: 20,
+          script: { ops: [], ends: "well" },
+        },
+      ],
+    }),
+  },
 ]
