@@ -15,6 +15,9 @@ export const verifyChecks = [
   "oneSettlement",
   "fifo",
   "ledger",
+  "outbox",
+  "children",
+  "schedules",
 ] as const
 export const VerifyCheckName = openLiterals(verifyChecks).annotate({
   identifier: "VerifyCheckName",
@@ -23,7 +26,11 @@ export const VerifyCheckName = openLiterals(verifyChecks).annotate({
     "`digestChain` every digest covers its record and the one before · `schemaRoundTrip` kinds " +
     "and payloads decode, and mean the same written again · `oneSettlement` each submission has " +
     "at most one, and exactly one once it is settled · `fifo` inputs were applied in order · " +
-    "`ledger` the ledger says what the journal says.",
+    "`ledger` the ledger, and the rows of calls, waits and callbacks, say what the journal says · " +
+    "`outbox` each entry carries a fact of the run that sent it, in order for its target, and a " +
+    "parked one says why (one that is missing cannot be told from one that was taken) · " +
+    "`children` each request has its one child, and whatever is to be seen settled is waited for · " +
+    "`schedules` each decodes, and has a time if it comes; looked at on the last page.",
 })
 
 export const VerifyFields = {

@@ -10,6 +10,7 @@ import type { JournalRecord } from "../contracts/JournalRecord.ts"
 import type { Obligation } from "../contracts/Obligation.ts"
 import type { PauseReply } from "../contracts/Pause.ts"
 import type { ResolveApprovalReply } from "../contracts/ResolveApproval.ts"
+import type { SearchPage } from "../contracts/Search.ts"
 import type { SignalReply } from "../contracts/Signal.ts"
 import type { Resolution, ResolveUnknownReply } from "../contracts/ResolveUnknown.ts"
 import type { RetryReply } from "../contracts/Retry.ts"
@@ -49,6 +50,8 @@ export interface TestCalls {
   readonly explain: (place: Place) => Promise<ReadonlyArray<RecoveryExplanation>>
   /** All that an owner owes, whatever its age. */
   readonly obligations: (ownerId?: string) => Promise<ReadonlyArray<Obligation>>
+  /** What an owner finds of these words: titles, and outcomes if the deployment says so. The first page. */
+  readonly search: (query: string, ownerId?: string) => Promise<SearchPage>
   /** Says what happened to an ordinary call of unknown outcome; `name` it where there are several. */
   readonly resolve: (
     receipt: Receipt,
@@ -223,6 +226,8 @@ export const testCalls = (kit: TestKit): TestCalls => {
     history: (place) => run(history(kit, place)),
     explain: (place) => run(explain(kit, place)),
     obligations: (ownerId = kit.ownerId) => run(obligations(ownerId)),
+    search: (query, ownerId = kit.ownerId) =>
+      run(withClient(({ rpc }) => rpc.search({ ownerId: OwnerId.make(ownerId), query }))),
     resolve: (receipt, resolution, about) => run(resolve(receipt, resolution, about)),
     approve: (receipt, about) => run(decide(receipt, true, about)),
     deny: (receipt, about) => run(decide(receipt, false, about)),

@@ -9,8 +9,9 @@
 import { Layer } from "effect"
 import { Principal } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
-import type { Requirements } from "../heddle.ts"
+import type { HostRequirements, Requirements } from "../heddle.ts"
 import type { AcceptMessages } from "../owner-object/AcceptMessages.ts"
+import { checkHostLanes, type HostLane } from "../owner-object/HostLane.ts"
 import type { AgentLive, Agents } from "../thread-actors/Agent.ts"
 import { withAmbient } from "./Ambient.ts"
 import { makeCaller } from "./Caller.ts"
@@ -32,6 +33,8 @@ interface Options<Registered> {
   readonly ownerId?: string
   /** Which threads of other owners may send messages to an owner's, as `Heddle.make` takes it. None by default. */
   readonly acceptMessages?: AcceptMessages
+  /** What `search` finds besides the titles of threads, as `Heddle.make` takes it. */
+  readonly search?: { readonly outcomes?: boolean }
   /** Another seed is another order of what may happen at the same time, and other chance. Default 1. */
   readonly seed?: number
   /** The test clock's time at first: epoch milliseconds. */
@@ -44,12 +47,19 @@ interface Options<Registered> {
   readonly patchGlobals?: boolean
 }
 
-/** `services` must bring all that the handlers require. It is built anew for each life of a thread's object. */
-export type TestDeploymentOptions<Registered extends ReadonlyArray<AgentLive<unknown>>> =
-  Options<Registered> &
-    ([Requirements<Registered>] extends [never]
-      ? { readonly services?: Layer.Layer<never> }
-      : { readonly services: Layer.Layer<Requirements<Registered>> })
+/**
+ * `services` must bring all that the handlers and the host lanes require. It is built anew for each life of an object that
+ * needs it.
+ */
+export type TestDeploymentOptions<
+  Registered extends ReadonlyArray<AgentLive<unknown>>,
+  Lanes extends ReadonlyArray<HostLane<unknown>> = readonly [],
+> = Options<Registered> & {
+  /** Work of the application's own in each owner, as `Heddle.make` takes it. */
+  readonly hostLanes?: Lanes
+} & ([Requirements<Registered> | HostRequirements<Lanes>] extends [never]
+    ? { readonly services?: Layer.Layer<never> }
+    : { readonly services: Layer.Layer<Requirements<Registered> | HostRequirements<Lanes>> })
 
 /** A warning or an error that an object or an agent has logged. */
 export interface LogEntry {
@@ -69,8 +79,20 @@ const register = (agents: ReadonlyArray<AgentLive<unknown>>): Agents => {
   return byName
 }
 
-const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
-  options: TestDeploymentOptions<Registered>,
+/** The host lanes, whose services the deployment brings. Throws for those that could not run. */
+const hostLanesOf = (
+  lanes: ReadonlyArray<HostLane<unknown>> = [],
+  limits: Limits,
+): ReadonlyArray<HostLane> => {
+  checkHostLanes(lanes, limits)
+  return lanes as ReadonlyArray<HostLane>
+}
+
+const make = <
+  const Registered extends ReadonlyArray<AgentLive<unknown>>,
+  const Lanes extends ReadonlyArray<HostLane<unknown>> = readonly [],
+>(
+  options: TestDeploymentOptions<Registered, Lanes>,
 ): TestDeployment => {
   const {
     ownerId = "owner",
@@ -94,6 +116,8 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
     startsAt,
     onLog,
     acceptMessages,
+    hostLanes: hostLanesOf(options.hostLanes, limits),
+    searchesOutcomes: options.search?.outcomes === true,
   })
   const clock = makeTestClock(objects.queue)
   const caller = makeCaller({ objects, clock, limits, principal: Principal.make("test") })
@@ -110,5 +134,5 @@ const make = <const Registered extends ReadonlyArray<AgentLive<unknown>>>(
   return { ...testControls(kit), ...testCalls(kit), log: () => [...lines] }
 }
 
-/** Makes a deployment for a test. Throws when two agents have the same name. */
+/** Makes a deployment for a test. Throws when two agents have the same name, or a host lane could not run. */
 export const TestDeployment = { make }

@@ -9,6 +9,7 @@ import { Context, type Layer, Random } from "effect"
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { AcceptMessages } from "../owner-object/AcceptMessages.ts"
+import type { HostLane } from "../owner-object/HostLane.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import type { Agents } from "../thread-actors/Agent.ts"
 import { maxRunningOf } from "../thread-actors/Agent.ts"
@@ -33,6 +34,8 @@ export interface TestObjectsOptions {
   readonly startsAt: number
   readonly onLog: (line: LogLine) => void
   readonly acceptMessages: AcceptMessages | undefined
+  readonly hostLanes: ReadonlyArray<HostLane>
+  readonly searchesOutcomes: boolean
 }
 
 export interface TestObjects {
@@ -49,7 +52,7 @@ export interface TestObjects {
 const steady: Pace = { preempts: 0, shuffles: 0, bursts: 0, yields: 0, lags: 0 }
 
 export const makeTestObjects = (options: TestObjectsOptions): TestObjects => {
-  const { acceptMessages, agents, limits, services } = options
+  const { acceptMessages, agents, hostLanes, limits, searchesOutcomes, services } = options
   const random = makeRandom(options.seed)
   const queue = makeQueue({
     random,
@@ -92,6 +95,9 @@ export const makeTestObjects = (options: TestObjectsOptions): TestObjects => {
             thread,
             peer: owner,
             acceptMessages,
+            hostLanes,
+            searchesOutcomes,
+            services,
           }),
         )
       : makeThread(host, { ...shared, agents, services, owner: (id: OwnerId) => owner(id) })

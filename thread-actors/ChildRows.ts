@@ -26,10 +26,27 @@ const checks: { readonly [K in keyof StoredChild]: Check } = {
 
 const columns = "submission, name, childId, threadId, aborted"
 
-const decode = (row: { readonly [K in keyof StoredChild]: unknown }): StoredChild => {
-  if (!holds(row, checks)) throw new Unreadable("children")
-  return row as StoredChild
+type Raw = { readonly [K in keyof StoredChild]: string | number | null }
+
+/** Whether a row decodes. */
+export const isSoundChild = (row: Raw): boolean => holds(row, checks)
+
+const decode = (row: Raw): StoredChild => {
+  if (!isSoundChild(row)) throw new Unreadable("children")
+  return row as unknown as StoredChild
 }
+
+/** The first rows of the table, as they are. */
+export const rawChildren = (sql: Sql, limit: number): ReadonlyArray<Raw> =>
+  sql.all<Raw>(`SELECT ${columns} FROM children ORDER BY submission, name LIMIT ?`, limit)
+
+/** The row of one child, as it is. */
+export const rawChild = (sql: Sql, submission: number, name: string): Raw | undefined =>
+  sql.all<Raw>(
+    `SELECT ${columns} FROM children WHERE submission = ? AND name = ?`,
+    submission,
+    name,
+  )[0]
 
 /** Whether a run has children that have not settled. */
 export const hasOpenChildren = (sql: Sql, submission: number): boolean =>
@@ -38,10 +55,7 @@ export const hasOpenChildren = (sql: Sql, submission: number): boolean =>
 /** The children of a run that have not settled, by name. */
 export const openChildren = (sql: Sql, submission: number): ReadonlyArray<StoredChild> =>
   sql
-    .all<{ readonly [K in keyof StoredChild]: string | number | null }>(
-      `SELECT ${columns} FROM children WHERE submission = ? ORDER BY name`,
-      submission,
-    )
+    .all<Raw>(`SELECT ${columns} FROM children WHERE submission = ? ORDER BY name`, submission)
     .map(decode)
 
 /** A child of this run is to be waited for. Writing it again changes nothing. */

@@ -9,6 +9,7 @@
 import type { MessageId, OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
 import { sha256 } from "../platform/Digest.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import { allOf } from "./AllOf.ts"
 import { type Block, touch } from "./Block.ts"
 import type { Thread } from "./Thread.ts"
 import {
@@ -107,6 +108,10 @@ const columns = `sequence, id, target, kind, submission, name, queuedAt, deadlin
 /** The first rows of the table, as they are. */
 export const rawEntries = (sql: Sql, limit: number): ReadonlyArray<Raw> =>
   sql.all<Raw>(`SELECT ${columns} FROM outbox ORDER BY sequence LIMIT ?`, limit)
+
+/** The rows with these ids, as they are. */
+export const rawEntriesOf = (sql: Sql, ids: ReadonlyArray<MessageId>): ReadonlyArray<Raw> =>
+  allOf<Raw>(sql, `SELECT ${columns} FROM outbox WHERE id IN ()`, ids)
 
 /** The targets that something is to be carried to now, the longest due first. */
 export const dueTargets = (sql: Sql, now: number, limit: number): ReadonlyArray<string> =>

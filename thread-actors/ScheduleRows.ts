@@ -65,10 +65,20 @@ const columns = Object.keys(checks).join(", ")
 
 type Raw = { readonly [K in keyof ScheduleRow]: string | number | null }
 
+/** Whether a row decodes. */
+export const isSoundSchedule = (row: Raw): boolean => holds(row, checks)
+
 const decode = (row: Raw): ScheduleRow => {
-  if (!holds(row, checks)) throw new Unreadable("schedules") // S2
+  if (!isSoundSchedule(row)) throw new Unreadable("schedules") // S2
   return row as unknown as ScheduleRow
 }
+
+/** The first rows of the table, as they are. */
+export const rawSchedules = (
+  sql: Sql,
+  limit: number,
+): ReadonlyArray<Raw & { readonly comes: string | number | null }> =>
+  sql.all(`SELECT ${columns}, comes FROM schedules ORDER BY name LIMIT ?`, limit)
 
 /** Schedules by name. */
 export const schedulesAfter = (

@@ -1,14 +1,17 @@
 /**
- * `verify`: every check once on one page of a thread's history, and on its last page of the ledger as a whole.
+ * `verify`: every check once on one page of a thread's history, and on its last page of the ledger and the
+ * rows beside it as a whole.
  *
  * - V1 It only reads. What is broken is a failed check, never a failure of the call.
  * - V2 A detail names sequences and kinds of ours, never what a payload or a name holds.
  */
 import { verifyChecks, type VerifyCheck, type VerifyReply } from "../contracts/Verify.ts"
+import { children } from "./VerifyChildren.ts"
 import { readHeader } from "./Header.ts"
 import type { Thread } from "./Thread.ts"
 import { ledger } from "./VerifyLedger.ts"
 import { fifo, oneSettlement } from "./VerifyOrder.ts"
+import { outbox } from "./VerifyOutbox.ts"
 import { readVerifyPage, type VerifyPage, type VerifyQuery } from "./VerifyPage.ts"
 import {
   contiguity,
@@ -18,6 +21,7 @@ import {
   schemaRoundTrip,
   skipped,
 } from "./VerifyRecords.ts"
+import { schedules } from "./VerifySchedules.ts"
 import { tailPlaces } from "./VerifyTail.ts"
 
 type Name = (typeof verifyChecks)[number]
@@ -32,18 +36,23 @@ const told = (check: Name, found: Found): VerifyCheck => {
     : { _tag: "Failed", check, detail: first.slice(0, toldMax), places: found.places.length } // V2
 }
 
-const checksOf = (
-  page: VerifyPage,
-  rest: ReadonlyArray<string>,
-): { readonly [N in Name]: Found } => ({
-  recordIdentity: recordIdentity(page),
-  contiguity: contiguity(page),
-  digestChain: digestChain(page),
-  schemaRoundTrip: schemaRoundTrip(page),
-  oneSettlement: oneSettlement(page),
-  fifo: fifo(page),
-  ledger: ledger(page, rest),
-})
+const checksOf = (thread: Thread, page: VerifyPage): { readonly [N in Name]: Found } => {
+  const { sql } = thread.host.storage
+  const { historyRecords } = thread.limits
+  const header = readHeader(sql)
+  return {
+    recordIdentity: recordIdentity(page),
+    contiguity: contiguity(page),
+    digestChain: digestChain(page),
+    schemaRoundTrip: schemaRoundTrip(page),
+    oneSettlement: oneSettlement(page),
+    fifo: fifo(page),
+    ledger: ledger(page, page.isLast ? tailPlaces(sql, header, historyRecords) : []),
+    outbox: outbox(sql, header.ownerId, page, historyRecords),
+    children: children(sql, page, historyRecords),
+    schedules: schedules(sql, page, historyRecords),
+  }
+}
 
 const untouched: VerifyReply = {
   checks: verifyChecks.map((check) => told(check, skipped("nothing was ever stored here"))),
@@ -53,10 +62,8 @@ const untouched: VerifyReply = {
 /** Verifies one page. Reads as many rows as the page has, and those it is about. // V1 */
 export const verify = (thread: Thread, query: VerifyQuery): VerifyReply => {
   if (!thread.hasTables) return untouched
-  const { sql } = thread.host.storage
   const page = readVerifyPage(thread, query)
-  const rest = page.isLast ? tailPlaces(sql, readHeader(sql), thread.limits.historyRecords) : []
-  const found = checksOf(page, rest)
+  const found = checksOf(thread, page)
   const checks = verifyChecks.map((check) => told(check, found[check]))
   const last = page.records.at(-1)
   const reply = { checks, records: page.records.length }

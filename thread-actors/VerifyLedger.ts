@@ -6,6 +6,7 @@
  *   have any.
  * - G2 Every queued submission that a floor has passed has settled by then, or was parked; the one it stands
  *   at has not settled.
+ * - G3 Nothing is recorded of a run that has settled, but that somebody has had its messages carried again.
  */
 import type { EarlierRecord, LedgerRow, PageRecord, RawRecord, VerifyPage } from "./VerifyPage.ts"
 import { at, type Found, places, skipped } from "./VerifyRecords.ts"
@@ -46,8 +47,8 @@ const interrupted = ({ value }: PageRecord, row: LedgerRow): string | undefined 
     ? "the row tells of fewer attempts"
     : undefined
 
-/** What may still be recorded of a submission that has settled: that somebody had its messages carried again. */
-const mayFollow = ({ kind, value }: PageRecord): boolean =>
+/** Another settlement is told by its own check; and messages outlive their run. // G3 */
+const mayFollowSettlement = ({ kind, value }: PageRecord): boolean =>
   kind === "Settled" || (kind === "Recovered" && value?.["command"] === "retry")
 
 /** What a record and its row disagree about. */
@@ -57,7 +58,7 @@ const disagreement = (record: PageRecord, page: VerifyPage): string | undefined 
   if (page.unsound.has(row.sequence)) return "a column of the row holds what it is not for"
   if (record.epoch > row.epoch) return "the row is in an earlier epoch"
   if (row.settledSequence !== null && record.sequence > row.settledSequence)
-    if (!mayFollow(record)) return "the row had settled before"
+    if (!mayFollowSettlement(record)) return "the row had settled before"
   switch (record.kind) {
     case "InputApplied":
       return applied(record, row, page)

@@ -7,8 +7,10 @@
  *   by `isSound`.
  * - P3 An input is read, digested and dropped, one at a time.
  */
+import type { SubmissionId } from "../contracts/Identifiers.ts"
 import { sha256 } from "../platform/Digest.ts"
-import { bindingsMax, type Sql, type SqlRow, type SqlValue } from "../platform/ObjectStorage.ts"
+import type { Sql, SqlRow, SqlValue } from "../platform/ObjectStorage.ts"
+import { allOf } from "./AllOf.ts"
 import { checkedColumns, isSoundRow, type SubmissionRow } from "./Ledger.ts"
 import { isCount, isText } from "./StoredColumns.ts"
 import type { Thread } from "./Thread.ts"
@@ -47,6 +49,7 @@ export interface EarlierRecord extends Pick<
 
 export interface LedgerRow {
   readonly sequence: number
+  readonly id: SubmissionId
   readonly principal: string
   readonly agent: string
   readonly acceptedAt: number
@@ -55,6 +58,7 @@ export interface LedgerRow {
   readonly state: string
   readonly epoch: number
   readonly attempts: number
+  readonly suspension: string | null
   readonly abort: string | null
   readonly outcome: string | null
   readonly settledSequence: number | null
@@ -92,21 +96,6 @@ export interface VerifyPage {
 export interface VerifyQuery {
   readonly after?: number | undefined
   readonly limit?: number | undefined
-}
-
-/** Runs a statement with `(?, ?, …)` in place of `IN ()`, as often as it takes for all the keys. */
-const allOf = <Row extends SqlRow>(
-  sql: Sql,
-  statement: string,
-  keys: ReadonlyArray<number>,
-): ReadonlyArray<Row> => {
-  const rows: Array<Row> = []
-  for (let from = 0; from < keys.length; from += bindingsMax) {
-    const some = keys.slice(from, from + bindingsMax)
-    const marks = some.map(() => "?").join(", ")
-    rows.push(...sql.all<Row>(statement.replace("IN ()", `IN (${marks})`), ...some))
-  }
-  return rows
 }
 
 /** The last sequence of the page, by the size of what would be read. */
@@ -151,6 +140,9 @@ const valueOf = (payload: unknown): PageRecord["value"] => {
     return undefined // P2
   }
 }
+
+/** The fields of a stored object; none where it is no JSON object. */
+export const fieldsOf = (text: unknown): Readonly<Record<string, unknown>> => valueOf(text) ?? {} // P2
 
 const readRecords = (sql: Sql, after: number, last: number): ReadonlyArray<PageRecord> =>
   sql

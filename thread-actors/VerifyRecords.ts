@@ -39,6 +39,12 @@ const besidePruned = (all: ReadonlyArray<string>, page: VerifyPage): Found => {
     : skipped(`${count} records of this page were pruned; of the others none fails it`)
 }
 
+/** The places, if there are any; else that there are more rows than a page looks at, if so. */
+export const besideRest = (all: ReadonlyArray<string>, isMore: boolean, limit: number): Found =>
+  all.length > 0 || !isMore
+    ? places(all)
+    : skipped(`only the first ${limit} rows were looked at; of these none fails it`)
+
 /** A place in words. */
 export const at = (record: Pick<PageRecord, "sequence" | "kind">, what: string): string =>
   `record ${record.sequence} (${kindOf(record)}): ${what}`
@@ -93,7 +99,7 @@ export const digestChain = (page: VerifyPage): Found => {
 }
 
 /** More than any payload that was ever written. */
-const readable = { maxBytes: 8 * 1024 * 1024, maxNesting: 256 }
+export const readable = { maxBytes: 8 * 1024 * 1024, maxNesting: 256 }
 
 /** A record that has what its columns and its kind promise, and says the same when it is written again. */
 const unmeant = (record: PageRecord, inputBytes: number): string | undefined => {

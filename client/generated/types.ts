@@ -1095,8 +1095,12 @@ export type VerifyCheck =
  * `recordIdentity` the same fact stands once · `contiguity` sequences have no gap · `digestChain`
  * every digest covers its record and the one before · `schemaRoundTrip` kinds and payloads decode,
  * and mean the same written again · `oneSettlement` each submission has at most one, and exactly
- * one once it is settled · `fifo` inputs were applied in order · `ledger` the ledger says what the
- * journal says.
+ * one once it is settled · `fifo` inputs were applied in order · `ledger` the ledger, and the rows
+ * of calls, waits and callbacks, say what the journal says · `outbox` each entry carries a fact of
+ * the run that sent it, in order for its target, and a parked one says why (one that is missing
+ * cannot be told from one that was taken) · `children` each request has its one child, and
+ * whatever is to be seen settled is waited for · `schedules` each decodes, and has a time if it
+ * comes; looked at on the last page.
  */
 export type VerifyCheckName =
   | "recordIdentity"
@@ -1106,6 +1110,9 @@ export type VerifyCheckName =
   | "oneSettlement"
   | "fifo"
   | "ledger"
+  | "outbox"
+  | "children"
+  | "schedules"
   | (string & {})
 
 /** Every check once, in the order of `verifyChecks`. Go on with `after: next` until there is none. */

@@ -12,6 +12,7 @@ const asUsersWrite = (path: string): string =>
     .replace(/^\/\*\*[\s\S]*?\*\/\n/, "")
     .replaceAll('"../../thread-actors/Agent.ts"', '"heddle/agent"')
     .replaceAll('"../../testing/index.ts"', '"heddle/testing"')
+    .replaceAll('"../../heddle.ts"', '"heddle"')
     .replaceAll(/"(?:\.\.\/)+client\/sdk\/index\.ts"/g, '"heddle/sdk"')
     .replaceAll(/"(?:\.\.\/)+client\/index\.ts"/g, '"heddle/client"')
     .trim()
@@ -22,6 +23,7 @@ describe("the guide to tests", () => {
   it("shows the agent and the tests that the examples are", () => {
     expect(guide).toContain(asUsersWrite("examples/testing/checkout.ts"))
     expect(guide).toContain(asUsersWrite("examples/testing/checkout.test.ts"))
+    expect(guide).toContain(asUsersWrite("examples/testing/reminders.test.ts"))
   })
 
   it("names only files that exist", () => {

@@ -5,6 +5,7 @@ import type { SubmissionId } from "../../../contracts/Identifiers.ts"
 import { Principal, ThreadId } from "../../../contracts/Identifiers.ts"
 import { makeLimits } from "../../../contracts/Limits.ts"
 import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
+import type { VerifyCheck, VerifyReply } from "../../../contracts/Verify.ts"
 import { inMemoryTarget } from "../../../contracts/transport/InMemory.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireClient } from "../../../contracts/transport/WireClient.ts"
@@ -148,6 +149,21 @@ export const makeLoom = (options: LoomOptions) => {
     ...world,
     history,
     status,
+    /** What each check of a thread comes to that is not passed, over all its pages. */
+    unverified: async (threadId: string) => {
+      const found: Array<VerifyCheck> = []
+      for (let after: number | undefined = 0, pages = 0; after !== undefined; pages++) {
+        if (pages > 100) throw new Error("the pages do not end")
+        const page: VerifyReply = await Effect.runPromise(
+          reader.verify({ ownerId, threadId: ThreadId.make(threadId), after }),
+        )
+        found.push(...page.checks.filter(({ _tag }) => _tag !== "Passed"))
+        after = page.next
+      }
+      return found
+    },
+    /** The threads that were ever called. */
+    threadIds: () => [...databases.keys()],
     /** Whether an object has died at the failpoint that was asked for. */
     hasDied: () => hasDied,
     /** The kinds of a thread's records in their order. */

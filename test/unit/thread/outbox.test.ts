@@ -131,8 +131,8 @@ describe("an outbox", () => {
     const again = (await claim(world)).entries.filter(({ threadId }) => threadId === "b")
     expect(again.map(({ input }) => input)).toEqual(["2", "1"])
     expect(again.at(-1)?.id).toBe(first)
-    const { checks } = await operate(world).verify()
-    expect(checks.filter(({ _tag }) => _tag === "Failed")).toEqual([])
+    const { checks } = await operate(world).verify() // The word is recorded behind the settlement.
+    expect(checks.filter(({ _tag }) => _tag !== "Passed")).toEqual([])
     world.time.now += day / 2
     await acknowledge(world, again[0]?.id as MessageId, { _tag: "Taken" })
     await acknowledge(world, first, delayed)

@@ -161,7 +161,10 @@ describe("verify", () => {
       const { records } = await go(world.history())
       expect(all.reduce((sum, page) => sum + page.records, 0)).toBe(records.length)
       expect(all).toHaveLength(Math.ceil(records.length / limit))
-      for (const page of all) expect(inShort(page)).toEqual(passed)
+      for (const page of all)
+        expect(inShort(page)).toEqual(
+          page === all.at(-1) ? passed : { ...passed, schedules: "Skipped" },
+        )
     },
   )
 
