@@ -1,4 +1,6 @@
 /** What the guide to threads that talk shows, run. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { AgentId, OwnerId, ThreadId } from "../../../contracts/index.ts"
@@ -79,14 +81,17 @@ describe("messages of the guide", () => {
       { threadId: "counter", blocker: "outbox", name: "report" },
     ])
     const [explained] = await heddle.explain(receipt)
-    expect(explained?.waits).toMatchObject([
-      {
-        blocker: "outbox",
-        name: "report",
-        whoCanAct: "operator",
-        message: `A message that it sent was not taken (OperationDenied), and is carried no more. It holds up nothing. See to its target, then say \`heddle retry counter ${receipt.submissionId}\`.`,
-      },
-    ])
+    const told = { blocker: "outbox", name: "report", whoCanAct: "operator" }
+    expect(explained?.waits).toMatchObject([told])
+    const guide = readFileSync(
+      join(import.meta.dirname, "../../../docs/talk-between-threads.md"),
+      "utf8",
+    )
+    const shown = explained?.waits[0]?.message.replace(
+      receipt.submissionId,
+      "01a3185c-5000-7001-acee-b65e00000001",
+    )
+    expect(guide).toContain(`"message": "${shown}"`)
     isOpen = true
     expect(await heddle.retry(receipt)).toMatchObject({ state: "settled" })
     await heddle.advanceToRest()
