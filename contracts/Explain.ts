@@ -1,6 +1,7 @@
 /**
  * `explain`: why does it not run? Per open submission what recovery would decide now, on what evidence, what
- * it waits for, since when, until when, and who can act. Writes nothing.
+ * it waits for, since when, until when, and who can act; of one that has settled, its messages that nobody took.
+ * Writes nothing.
  */
 import { Schema } from "effect"
 import { AgentId, Count, Millis, OwnerId, RecordId, SubmissionId, ThreadId } from "./Identifiers.ts"
@@ -13,7 +14,8 @@ export const ExplainFields = {
   ownerId: OwnerId,
   threadId: ThreadId,
   submissionId: Schema.optionalKey(SubmissionId).annotateKey({
-    description: "This one only; all open ones without it.",
+    description:
+      "This one only; without it all that are open, and those that have settled and sent a message that nobody took.",
   }),
 }
 

@@ -26,14 +26,9 @@ export const ReserveLine = Agent.make("reserve-line", {
 })
 export const ReserveLineLive = ReserveLine.handler(
   Effect.fn("ReserveLine")(function* (line, run) {
-    return yield* run.step(
-      "reserve",
-      Reservation,
-      reserve(line, run.info.submissionId.slice(0, 8)),
-      {
-        error: OutOfStock,
-      },
-    )
+    return yield* run.step("reserve", Reservation, reserve(line, run.info.submissionId), {
+      error: OutOfStock,
+    })
   }),
 )
 
@@ -71,7 +66,9 @@ export const OrderLive = Order.handler(
       return { reservations: reserved.map(({ reservation }) => reservation) }
 
     const givenBack = yield* Effect.all(
-      reserved.map((one) => run.child(`give-back-${one.sku}`, GiveBack, one)),
+      tried.flatMap((one, index) =>
+        Result.isSuccess(one) ? [run.child(`give-back-${index}`, GiveBack, one.success)] : [],
+      ),
       { concurrency: "unbounded" },
     )
     const skus = lines.flatMap(({ sku }, index) => {

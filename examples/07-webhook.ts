@@ -15,9 +15,15 @@ const Notice = Schema.Struct({
 
 class NotPaid extends Schema.TaggedError<NotPaid>()("NotPaid", { because: Schema.String }) {}
 
-// Your provider goes here: it is told where to post the outcome.
-const askForPayment = (order: string, cents: number, path: string): Effect.Effect<string> =>
-  Effect.succeed(`https://pay.example/${order}?cents=${cents}&notify=${encodeURIComponent(path)}`)
+/** Your provider goes here: it keeps where to post the outcome, and gives a page that anybody may see. */
+export const provider = {
+  notify: new Map<string, string>(),
+  askForPayment: (order: string, cents: number, path: string): Effect.Effect<string> =>
+    Effect.sync(() => {
+      provider.notify.set(order, path)
+      return `https://pay.example/${order}?cents=${cents}`
+    }),
+}
 
 export const Purchased = Agent.make("purchase", { input: Purchase, output: Notice, error: NotPaid })
 
@@ -27,8 +33,8 @@ export const PurchasedLive = Purchased.handler(
     const page = yield* run.step(
       "ask",
       Schema.String,
-      askForPayment(order, cents, callbackPath(token)),
-    )
+      provider.askForPayment(order, cents, callbackPath(token)),
+    ) // the page is on record, and the token is not in it
     yield* run.progress("payment-page", { page })
     const notice = yield* Effect.result(run.waitFor("payment", Notice, { timeout: "3 days" }))
     if (Result.isFailure(notice)) return yield* new NotPaid({ because: notice.failure._tag })

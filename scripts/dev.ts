@@ -49,6 +49,8 @@ ${call(url, { tag: "submit", payload: submit })}
 and read what became of it:
 
 ${call(url, { tag: "history", payload: lane })}
+
+More to try, with the command line in place of curl: docs/try-the-examples.md
 `
 }
 

@@ -80,6 +80,33 @@ export const newProject = async (folder: string, signal?: AbortSignal): Promise<
   }
 }
 
+const numbersOf = (version: string): readonly [number, number] => {
+  const [, major = "0", minor = "0"] = /(\d+)(?:\.(\d+))?/.exec(version) ?? []
+  return [Number(major), Number(minor)]
+}
+
+/**
+ * What is to be said before the project is used, if the Node that npm runs with is older than the project asks for.
+ * This repository brings a Node of its own; the project does not.
+ */
+export const nodeNotice = (userAgent: string, required: string): string | undefined => {
+  const [, version] = /\bnode\/v([\d.]+)/.exec(userAgent) ?? []
+  if (version === undefined) return undefined
+  const [major, minor] = numbersOf(version)
+  const [leastMajor, leastMinor] = numbersOf(required)
+  const isOld = major < leastMajor || (major === leastMajor && minor < leastMinor)
+  return isOld
+    ? `Mind: it needs Node ${leastMajor}.${leastMinor} or newer, and your npm runs with ${version}. Change that first.`
+    : undefined
+}
+
+const requiredBy = async (folder: string): Promise<string> => {
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+    readonly engines: { readonly node: string }
+  }
+  return manifest.engines.node
+}
+
 if (import.meta.main) {
   await runScript(usage, async () => {
     const [name, ...more] = process.argv.slice(2)
@@ -95,5 +122,7 @@ if (import.meta.main) {
   npm install
   npm test
   npm run dev`)
+    const notice = nodeNotice(process.env["npm_config_user_agent"] ?? "", await requiredBy(folder))
+    if (notice !== undefined) console.log(`\n${notice}`)
   })
 }

@@ -29,6 +29,8 @@ export interface TestSubmission<In, Out, Err, State> {
   readonly ownerId?: string
   /** Default: another one each time. */
   readonly idempotencyKey?: string
+  /** `join` lets a run that is open take it (`run.takeInputs`). Default: it runs by itself, in its turn. */
+  readonly delivery?: "queue" | "join"
   readonly notBefore?: number
 }
 
@@ -98,7 +100,7 @@ const submit = <In, Out, Err, State>(
   kit: TestKit,
   submission: TestSubmission<In, Out, Err, State>,
 ) => {
-  const { agent, idempotencyKey, input, notBefore } = submission
+  const { agent, delivery, idempotencyKey, input, notBefore } = submission
   kit.keys += 1
   return withClient((client) =>
     Effect.flatMap(Schema.encodeEffect(agent.input)(input), (encoded) =>
@@ -107,6 +109,7 @@ const submit = <In, Out, Err, State>(
         agent: agent.name,
         input: encoded,
         idempotencyKey: IdempotencyKey.make(idempotencyKey ?? `test-${kit.keys}`),
+        ...(delivery === undefined ? {} : { delivery }),
         ...(notBefore === undefined ? {} : { notBefore }),
       }),
     ),

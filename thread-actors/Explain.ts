@@ -4,6 +4,7 @@
  *
  * - X1 It only reads, and classifies with nothing of its own.
  * - X2 Where recovery would find the thread unreadable, so does this.
+ * - X3 Messages outlive their run: one that has settled is told of as long as one of them is parked.
  */
 import { Result } from "effect"
 import { SubmissionNotFound } from "../contracts/Errors.ts"
@@ -31,8 +32,16 @@ import { explainParked, explainWaits } from "./ExplainWaits.ts"
 import { readHead } from "./Head.ts"
 import { type Header, readHeader } from "./Header.ts"
 import { findPart } from "./Journal.ts"
-import { abortOf, findRow, nonterminalRows, retriesOf, type SubmissionRow } from "./Ledger.ts"
+import {
+  abortOf,
+  findRow,
+  nonterminalRows,
+  readRow,
+  retriesOf,
+  type SubmissionRow,
+} from "./Ledger.ts"
 import { callEnd, type OpenCall, recordIdOf } from "./OpenCalls.ts"
+import { parkedOf, submissionsOfParked } from "./Outbox.ts"
 import { pauseOf } from "./Pause.ts"
 import { countUnpublished, publicationSince } from "./Publication.ts"
 import { clockOf, type Thread } from "./Thread.ts"
@@ -190,7 +199,8 @@ const heldBy = (scene: Scene): ReadonlyArray<ExplainedWait> => [
 
 const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
   const { head, header, now, sql, thread } = scene
-  checkRecords(sql, row) // X2
+  const isOver = row.state === "settled"
+  if (!isOver) checkRecords(sql, row) // X2
   const evidence = evidenceOf(thread, row, now)
   const decided = decide(evidence) // X1
   const calls = toldCalls(thread, row, evidence)
@@ -215,7 +225,7 @@ const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
     }),
     wouldDo: deedOf(decided.decision),
     waits: [
-      ...(live === undefined
+      ...(live === undefined && !isOver
         ? [
             ...callWaits(scene, row, calls),
             ...timeWaits(row, now),
@@ -231,7 +241,25 @@ const explainRow = (scene: Scene, row: SubmissionRow): RecoveryExplanation => {
 
 type Explained = Result.Result<ReadonlyArray<RecoveryExplanation>, SubmissionNotFound>
 
-/** Explains one open submission, or all of them by sequence; nothing of one that has settled. */
+/** How many that have settled are told of. */
+const settledMax = 32
+
+/** Those that have settled and sent messages that nobody took, of these or of all. // X3 */
+const settledWithParked = (
+  thread: Thread,
+  row: SubmissionRow | undefined,
+): ReadonlyArray<SubmissionRow> => {
+  const { sql } = thread.host.storage
+  if (row !== undefined) {
+    const isTold = !thread.outboxEmpty && parkedOf(sql, row.sequence, 1).length > 0
+    return row.state === "settled" && isTold ? [row] : []
+  }
+  return submissionsOfParked(thread, settledMax)
+    .flatMap((sequence) => readRow(sql, sequence) ?? [])
+    .filter(({ state }) => state === "settled")
+}
+
+/** Explains one submission, or all of them by sequence; of one that has settled only what it still has to be carried. */
 export const explain = (
   thread: Thread,
   { submissionId }: { readonly submissionId?: SubmissionId | undefined },
@@ -245,9 +273,11 @@ export const explain = (
   const header = readHeader(sql)
   const now = clockOf(thread)
   const { head } = readHead(sql, header, now)
-  const rows = row === undefined ? nonterminalRows(sql, header.tail) : [row]
+  const open = row === undefined ? nonterminalRows(sql, header.tail) : [row]
+  const rows = [
+    ...open.filter(({ state }) => state !== "settled"),
+    ...settledWithParked(thread, row),
+  ].toSorted((one, other) => one.sequence - other.sequence)
   const scene: Scene = { thread, sql, header, head, now }
-  return Result.succeed(
-    rows.filter(({ state }) => state !== "settled").map((one) => explainRow(scene, one)),
-  )
+  return Result.succeed(rows.map((one) => explainRow(scene, one)))
 }

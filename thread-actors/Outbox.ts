@@ -244,6 +244,21 @@ const parkedRows = (sql: Sql, where: string, ...bindings: ReadonlyArray<number>)
 export const parkedMessages = (thread: Thread, limit: number): ReadonlyArray<ParkedMessage> =>
   thread.outboxEmpty ? [] : parkedRows(thread.host.storage.sql, "", limit)
 
+/** The submissions that sent them, by sequence. Where none is known to be, no row is read. */
+export const submissionsOfParked = (thread: Thread, limit: number): ReadonlyArray<number> =>
+  thread.outboxEmpty
+    ? []
+    : thread.host.storage.sql
+        .all<{ submission: number }>(
+          `SELECT DISTINCT submission FROM outbox WHERE parkedAt IS NOT NULL
+           ORDER BY submission LIMIT ?`,
+          limit,
+        )
+        .map(({ submission }) => {
+          if (!isCount(submission)) throw new Unreadable("outbox")
+          return submission
+        })
+
 /** Those of one run. */
 export const parkedOf = (
   sql: Sql,

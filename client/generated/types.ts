@@ -1380,7 +1380,10 @@ export interface ForgetThreadPayload {
 export interface ExplainPayload {
   readonly ownerId: OwnerId
   readonly threadId: ThreadId
-  /** This one only; all open ones without it. */
+  /**
+   * This one only; without it all that are open, and those that have settled and sent a message that
+   * nobody took.
+   */
   readonly submissionId?: SubmissionId | undefined
 }
 

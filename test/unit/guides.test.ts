@@ -82,6 +82,7 @@ describe("the guides", () => {
     "docs/call-without-effect.md",
     "docs/deploy.md",
     "docs/errors.md",
+    "docs/try-the-examples.md",
     "docs/upgrade.md",
     "docs/wait-for-people-and-webhooks.md",
   ])("%s names only files that exist", (path) => {
@@ -94,9 +95,8 @@ describe("the guides", () => {
     const scriptsOf = (path: string) =>
       Object.keys((JSON.parse(read(path)) as { readonly scripts: object }).scripts)
     const known = ["package.json", "examples/starter/package.json"].flatMap(scriptsOf)
-    const texts = ["call-from-a-worker", "call-from-node", "deploy", "upgrade"].map((name) =>
-      read(`docs/${name}.md`),
-    )
+    const guides = ["call-from-a-worker", "call-from-node", "cli", "deploy", "upgrade"]
+    const texts = [...guides, "try-the-examples"].map((name) => read(`docs/${name}.md`))
     const run = texts.flatMap((text) => [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)])
     expect(run.length).toBeGreaterThan(4)
     for (const [, name = ""] of run) expect(known).toContain(name)

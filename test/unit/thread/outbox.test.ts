@@ -120,6 +120,30 @@ describe("an outbox", () => {
     expect((await go(world.inspect())).report.waits).toMatchObject([{ name: "other" }])
   })
 
+  it("is explained while it is parked, although its run has settled, and not once it was taken", async () => {
+    const { submissionId, world } = await given()
+    const { explain } = operate(world)
+    expect(await explain()).toEqual([])
+    const { entries } = await claim(world)
+    const id = entries.find(({ input }) => input === "3")?.id as MessageId
+    await acknowledge(world, id, { _tag: "Refused", tag: "OperationDenied", message: "no" })
+    const told = await explain()
+    expect(told).toMatchObject([
+      {
+        submissionId,
+        state: "settled",
+        decision: "NoAction",
+        waits: [{ blocker: "outbox", name: "other", whoCanAct: "operator" }],
+      },
+    ])
+    expect(told[0]?.waits[0]?.message).toContain("OperationDenied")
+    expect(await explain(submissionId)).toEqual(told)
+    await taken(operate(world).retry(submissionId))
+    expect(await explain()).toEqual([])
+    await acknowledge(world, id, { _tag: "Taken" })
+    expect(await explain(submissionId)).toEqual([])
+  })
+
   it("carries what is parked again when somebody says so, behind the others of its target", async () => {
     const { submissionId, world } = await given()
     const { entries } = await claim(world)
