@@ -15,7 +15,7 @@ const ofOwner = (loom: Loom) => loom.inOwner(() => takeCount(loom.ownerId))
 const ofThread = (loom: Loom, name: string) =>
   loom.inThread(name, () => takeCount(`${loom.ownerId}/${name}`))
 
-const untouched = { read: 0, written: 0, blocks: 0, alarmWrites: 0, statements: {} }
+const untouched = { read: 0, written: 0, blocks: 0, alarmWrites: 0, calls: 0, statements: {} }
 
 describe("an owner of many threads that wait for a decision", () => {
   it.live(
