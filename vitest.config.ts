@@ -17,6 +17,8 @@ export default defineConfig({
     silent: "passed-only",
     // By default one core would be left idle: half of the machine that this runs on.
     maxWorkers: "100%",
+    // `HEDDLE_FULL=1`: what a few tests show at a tenth of its size is shown at its full one.
+    provide: { isFull: process.env["HEDDLE_FULL"] === "1" },
     projects: [
       {
         test: {

@@ -58,6 +58,20 @@ export const openChildren = (sql: Sql, submission: number): ReadonlyArray<Stored
     .all<Raw>(`SELECT ${columns} FROM children WHERE submission = ? ORDER BY name`, submission)
     .map(decode)
 
+/** A child of a run that has not settled, by its name. */
+export const findOpenChild = (
+  sql: Sql,
+  submission: number,
+  name: string,
+): StoredChild | undefined => {
+  const [row] = sql.all<{ readonly [K in keyof StoredChild]: string | number | null }>(
+    `SELECT ${columns} FROM children WHERE submission = ? AND name = ?`,
+    submission,
+    name,
+  )
+  return row === undefined ? undefined : decode(row)
+}
+
 /** A child of this run is to be waited for. Writing it again changes nothing. */
 export const openChild = (sql: Sql, child: StoredChild): void =>
   sql.run(

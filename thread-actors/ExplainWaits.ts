@@ -7,7 +7,7 @@
 import type { ExplainedWait } from "../contracts/Explain.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { bounded, quoted, timeOf } from "./ExplainWords.ts"
-import { openChildren } from "./ChildRows.ts"
+import { findOpenChild, openChildren } from "./ChildRows.ts"
 import { findPart } from "./Journal.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import { recordIdOf } from "./OpenCalls.ts"
@@ -56,7 +56,7 @@ const signalMessage = (place: Place, wait: StoredWait): string => {
 }
 
 const childOf = ({ row, sql }: Place, name: string): string => {
-  const child = openChildren(sql, row.sequence).find((one) => one.name === name)
+  const child = findOpenChild(sql, row.sequence, name)
   return child === undefined ? "a child" : `the child on thread ${quoted(child.threadId)}`
 }
 

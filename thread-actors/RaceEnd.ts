@@ -10,7 +10,7 @@
  */
 import { abortChild } from "./AbortChildren.ts"
 import type { Block } from "./Block.ts"
-import { openChildren } from "./ChildRows.ts"
+import { findOpenChild } from "./ChildRows.ts"
 import { append, findNamed } from "./Journal.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import { branchesOf } from "./RaceBranch.ts"
@@ -46,7 +46,7 @@ const withdraw = (block: Block, row: Racing, wait: StoredWait, race: string): vo
   })
   closeWait(block.sql, row.sequence, wait.name)
   if (wait.kind !== "child") return
-  const child = openChildren(block.sql, row.sequence).find(({ name }) => name === wait.name)
+  const child = findOpenChild(block.sql, row.sequence, wait.name)
   if (child !== undefined)
     abortChild(block, row, child, { author: "heddle", reason: `it has lost the race ${race}` })
 }

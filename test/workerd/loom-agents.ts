@@ -108,6 +108,18 @@ const talk = Agent.make("talk", { input: Schema.Json, output: Schema.Null }).han
   }),
 )
 
+/** Has as many children at once and waits for them all; gives the number of its attempts. */
+const brood = Agent.make("brood", { input: Schema.Int, output: Schema.Int }).handler((count, run) =>
+  Effect.as(
+    Effect.forEach(
+      Array.from({ length: count }, (_, index) => `kid-${index}`),
+      (name) => Effect.orDie(run.child(name, noop.agent, null)),
+      { concurrency: "unbounded", discard: true },
+    ),
+    run.info.attempt,
+  ),
+)
+
 /** Has a child that asks somebody, and does not wait for it for long. */
 const leave = Agent.make("leave", { input: Schema.Json, output: Schema.String }).handler((_, run) =>
   Effect.map(
@@ -239,6 +251,7 @@ export const agents = [
   hang,
   ask,
   talk,
+  brood,
   leave,
   fails,
   throws,

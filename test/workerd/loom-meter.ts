@@ -17,6 +17,8 @@ export interface Count {
   readonly written: number
   readonly blocks: number
   readonly alarmWrites: number
+  /** How often it was called. */
+  readonly calls: number
   /** By the first words of its text. */
   readonly statements: Readonly<Record<string, StatementCount>>
 }
@@ -25,6 +27,7 @@ interface Meter {
   readonly asked: Array<{ readonly statement: string; readonly cursor: SqlStorageCursor<never> }>
   blocks: number
   alarmWrites: number
+  calls: number
   /** Held so that the methods replaced below stay replaced. */
   readonly held: ReadonlyArray<object>
 }
@@ -47,7 +50,7 @@ export const attachMeter = (kind: "owner" | "thread", state: DurableObjectState)
   const name = state.id.name ?? ""
   const { storage } = state
   const { sql } = storage
-  const meter: Meter = { asked: [], blocks: 0, alarmWrites: 0, held: [storage, sql] }
+  const meter: Meter = { asked: [], blocks: 0, alarmWrites: 0, calls: 0, held: [storage, sql] }
   meters.set(name, meter)
   const exec = sql.exec.bind(sql)
   replace(sql, "exec", (statement: string, ...bindings: ReadonlyArray<unknown>) => {
@@ -72,6 +75,12 @@ export const attachMeter = (kind: "owner" | "thread", state: DurableObjectState)
   }
 }
 
+/** Counts a call of an object, if it is metered. */
+export const countCall = (name: string): void => {
+  const meter = meters.get(name)
+  if (meter !== undefined) meter.calls += 1
+}
+
 /** Takes what an object has counted since the last time. To be called inside that object. */
 export const takeCount = (name: string): Count => {
   const meter = meters.get(name)
@@ -83,15 +92,17 @@ export const takeCount = (name: string): Count => {
     count.read += cursor.rowsRead
     count.written += cursor.rowsWritten
   }
-  const { alarmWrites, blocks } = meter
+  const { alarmWrites, blocks, calls } = meter
   meter.blocks = 0
   meter.alarmWrites = 0
+  meter.calls = 0
   const all = Object.values(statements)
   return {
     read: all.reduce((sum, count) => sum + count.read, 0),
     written: all.reduce((sum, count) => sum + count.written, 0),
     blocks,
     alarmWrites,
+    calls,
     statements,
   }
 }

@@ -21,7 +21,7 @@ import {
   wavesWanted,
   withoutGuest,
 } from "./loom-control.ts"
-import { attachMeter, orderOf } from "./loom-meter.ts"
+import { attachMeter, countCall, orderOf } from "./loom-meter.ts"
 import { loomSink } from "./loom-sink.ts"
 
 const quick: Partial<Limits> = {
@@ -126,6 +126,7 @@ export class LoomOwner extends DurableObject<Cloudflare.Env> {
   }
 
   async call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
+    countCall(this.#name)
     const exit = await this.#inner.call(message, sink)
     orderOf(this.#name).push("owner reply")
     return exit
@@ -147,6 +148,7 @@ export class LoomThread extends DurableObject<Cloudflare.Env> {
   }
 
   call(message: WireMessage, sink?: WireSink): Promise<WireExit> {
+    countCall(this.ctx.id.name ?? "")
     return this.#inner.call(message, sink)
   }
 }

@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Scope } from "effect"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
 import type { SubmissionId } from "../../../contracts/Identifiers.ts"
-import { Principal, ThreadId } from "../../../contracts/Identifiers.ts"
+import { OwnerId, Principal, ThreadId } from "../../../contracts/Identifiers.ts"
 import { makeLimits } from "../../../contracts/Limits.ts"
 import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { VerifyCheck, VerifyReply } from "../../../contracts/Verify.ts"
@@ -25,6 +25,8 @@ export interface LoomOptions extends WorldOptions {
   readonly losesReports?: boolean
   /** A failpoint of threads at which the first object that reaches it dies. */
   readonly threadDiesAt?: string
+  /** Asked at each failpoint of each thread: whether its object dies there. */
+  readonly threadDies?: (point: string) => boolean
 }
 
 /** The end of an object: its calls fail, and its storage does. */
@@ -82,7 +84,15 @@ export const makeLoom = (options: LoomOptions) => {
   const databases = new Map<ThreadId, NodeStorage>()
   const incarnations = new Map<ThreadId, WireTarget>()
   const agents = new Map(options.agents.map((live) => [live.agent.name, live]))
+  const loomOwner = OwnerId.make(options.name ?? ownerId)
   let hasDied = false
+  const diesOnce = (point: string): boolean => {
+    if (hasDied || point !== options.threadDiesAt) return false
+    hasDied = true
+    return true
+  }
+  const threadDies =
+    options.threadDies ?? (options.threadDiesAt === undefined ? undefined : diesOnce)
   const lost: WireTarget = { call: () => Promise.reject(new Error("Network connection lost.")) }
 
   const incarnate = (threadId: ThreadId, owner: WireTarget): WireTarget => {
@@ -93,14 +103,14 @@ export const makeLoom = (options: LoomOptions) => {
     const failpoints: Failpoints = {
       reach: (point) =>
         Effect.suspend(() => {
-          if (hasDied || point !== options.threadDiesAt) return Effect.void
-          hasDied = true
+          if (death.isOver()) return Effect.never
+          if (threadDies?.(point) !== true) return Effect.void
           incarnations.delete(threadId)
           death.end()
           return Effect.never
         }),
     }
-    const object = makeThread(makeNodeHost({ name: `${ownerId}/${threadId}`, storage }), {
+    const object = makeThread(makeNodeHost({ name: `${loomOwner}/${threadId}`, storage }), {
       agents,
       services: Layer.empty,
       limits: makeLimits({ attentionMillis: 20, ...options.limits }),
@@ -108,7 +118,7 @@ export const makeLoom = (options: LoomOptions) => {
       publishes: options.sink !== undefined,
       agentsDigest: agentsDigest(agents),
       owner: () => (options.losesReports === true ? lost : owner),
-      failpoints: options.threadDiesAt === undefined ? inert : failpoints,
+      failpoints: threadDies === undefined ? inert : failpoints,
     })
     return { call: (message, sink) => Promise.race([object.call(message, sink), death.lost]) }
   }
@@ -141,9 +151,11 @@ export const makeLoom = (options: LoomOptions) => {
   )
 
   const history = (threadId: string) =>
-    Effect.runPromise(reader.history({ ownerId, threadId: ThreadId.make(threadId) }))
+    Effect.runPromise(reader.history({ ownerId: loomOwner, threadId: ThreadId.make(threadId) }))
   const status = (threadId: string, submissionId: SubmissionId) =>
-    Effect.runPromise(reader.status({ ownerId, threadId: ThreadId.make(threadId), submissionId }))
+    Effect.runPromise(
+      reader.status({ ownerId: loomOwner, threadId: ThreadId.make(threadId), submissionId }),
+    )
 
   return {
     ...world,

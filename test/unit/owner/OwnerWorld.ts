@@ -229,7 +229,8 @@ export const makeOwnerWorld = (options: WorldOptions = {}) => {
     await runtime.alarm().catch((error: unknown) => {
       if (runtime === current.runtime) throw error
     })
-    delivering = false
+    // An object that died in it has handed it over to the next one.
+    if (runtime === current.runtime) delivering = false
     return true
   }
 

@@ -59,6 +59,27 @@ describe("a race of waits", () => {
     expect(await outputOf(world, submissionId)).toEqual({ approved: true })
   })
 
+  it("reads each child that has lost once in the block of the answer, however many have", async () => {
+    const readFor = async (children: number) => {
+      const names = Array.from({ length: children }, (_, index) => `kid-${index}`)
+      const live = Agent.make("brood", json).handler((_, run) => {
+        const kid = (name: string) => Effect.orDie(run.child(name, Either.agent, null))
+        const kids = Effect.forEach(names, kid, { concurrency: "unbounded" })
+        const race = run.race("r", { kids, ask: run.approval("ask", { summary: "?" }) })
+        return Effect.map(race, ({ branch }) => branch)
+      })
+      const world = makeWorld({ agents: [live] })
+      const { decide, submissionId } = await start(world, "brood")
+      await dispatched(world)
+      await waiting(world, ["ask", ...names])
+      const before = world.storage.counts().read
+      await taken(decide(submissionId, "ask", true))
+      expect(openWaits(world)).toEqual([])
+      return (world.storage.counts().read - before) / children
+    }
+    expect(await readFor(64)).toBeLessThanOrEqual(await readFor(16))
+  })
+
   it("is won by a branch that goes on after its wait, too, and its time gives the run none any more", async () => {
     const world = makeWorld({ agents: [Either] })
     const { decide, submissionId } = await start(world, "either")

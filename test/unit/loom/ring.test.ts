@@ -1,0 +1,72 @@
+/**
+ * Ten thousand messages in a ring of a hundred threads, with crashes: each worked on once and in order.
+ *
+ * `npm test` sends 450 of them; with `HEDDLE_FULL=1` (and `--reporter=verbose`, to read the figures) all are sent.
+ */
+import { describe, expect, inject, it } from "vitest"
+import { makeRing, parts, type RingOptions, type Seen, sentBy } from "./Ring.ts"
+
+const isFull = inject("isFull")
+const patienceMillis = isFull ? 900_000 : 60_000
+
+const options: RingOptions = {
+  seed: 6,
+  owners: 1,
+  threads: 100,
+  tokens: isFull ? 100 : 50,
+  hops: isFull ? 34 : 3,
+  threadPoints: 120,
+  ownerPoints: 400,
+}
+
+/** The runs of a thread in their order, whatever number of attempts each took. */
+const runsOf = (log: ReadonlyArray<Seen>, thread: number): ReadonlyArray<Seen> => {
+  const own = log.filter((seen) => seen.thread === thread)
+  return own.filter((seen, index) => seen.submissionId !== own[index - 1]?.submissionId)
+}
+
+const words = ({ left, part, token }: Omit<Seen, "thread" | "submissionId">): string =>
+  `${token}:${left}:${part}`
+
+const total = (deaths: ReadonlyMap<string, number>): number =>
+  [...deaths.values()].reduce((sum, count) => sum + count, 0)
+
+describe("messages in a ring of a hundred threads whose objects die", () => {
+  it.for([1, 4])(
+    "are each worked on once, in the order of their pair, over %i owner(s)",
+    { timeout: patienceMillis * 2 },
+    async (owners, { annotate }) => {
+      const ring = makeRing({ ...options, owners })
+      const messages = options.tokens * options.hops * parts
+      const runs = options.tokens + messages
+      await ring.start()
+      const begunAt = Date.now()
+      await ring.untilQuiet(() => ring.log.length > runs * 0.9, patienceMillis)
+
+      const all = Array.from({ length: options.threads }, (_, thread) => runsOf(ring.log, thread))
+      // None is lost, and none is worked on by two submissions: each submission has one run after the other.
+      expect(all.flat().map(({ submissionId }) => submissionId)).toHaveLength(runs)
+      expect(new Set(all.flat().map(({ submissionId }) => submissionId)).size).toBe(runs)
+      expect(new Set(all.flat().map(words)).size).toBe(runs)
+      // What came from the thread before came as that one sent it.
+      for (const [thread, own] of all.entries()) {
+        const before = all.at(thread - 1) ?? []
+        const came = own.filter(({ left }) => left < options.hops)
+        expect(came.map(words)).toEqual(before.flatMap(sentBy).map(words))
+      }
+      for (const seen of all.flat()) {
+        const { left, part, token } = seen
+        const output = { left, part, token }
+        expect(await ring.settlementOf(seen)).toMatchObject({ outcome: "completed", output })
+      }
+      expect(await ring.obligations()).toEqual([])
+      const deaths = { threads: total(ring.deaths.threads), owners: total(ring.deaths.owners) }
+      const points = ring.deaths.threads.size + ring.deaths.owners.size
+      const millis = Date.now() - begunAt
+      const figures = { owners, messages, attempts: ring.log.length, deaths, points, millis }
+      await annotate(JSON.stringify(figures))
+      expect(deaths.threads).toBeGreaterThan(runs / 50)
+      expect(deaths.owners).toBeGreaterThan(runs / 200)
+    },
+  )
+})
