@@ -16,10 +16,10 @@ import { laterPoints, talkingShare, withTalk } from "./TalkPlan.ts"
 import { tightLimits } from "./TightLimits.ts"
 
 /** Failpoints of threads that no operation which is drawn can reach. */
-export const undrawnPoints: ReadonlyArray<string> = ["admitMany", "resubmit"]
+export const undrawnPoints: ReadonlyArray<string> = ["admitMany", "resubmit", "publish"]
 
 /** Those of owners. */
-export const undrawnOfOwners: ReadonlyArray<string> = ["host"]
+export const undrawnOfOwners: ReadonlyArray<string> = ["host", "publish"]
 
 /** A plan in which nobody talks is drawn from these alone: seeds mean what they meant before anybody could. */
 const drawnPoints = threadFailpoints.filter(
