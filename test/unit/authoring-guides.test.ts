@@ -22,6 +22,8 @@ describe.each([
   },
   { path: "docs/publish.md", examples: ["examples/authoring/publishing.ts"], blocks: 1 },
   { path: "docs/host-lanes.md", examples: ["examples/authoring/hostLane.ts"], blocks: 1 },
+  { path: "docs/retention.md", examples: ["examples/authoring/retaining.ts"], blocks: 1 },
+  { path: "docs/find-threads.md", examples: ["examples/authoring/searching.ts"], blocks: 1 },
   {
     path: "docs/hold-a-conversation.md",
     examples: [
@@ -69,7 +71,7 @@ function operationsOfARun(): ReadonlyArray<string> {
 }
 
 it("what the guides to deployments show is taken by one", async () => {
-  for (const name of ["publishing", "hostLane"]) {
+  for (const name of ["publishing", "hostLane", "retaining", "searching"]) {
     const shown = (await import(`../../examples/authoring/${name}.ts`)) as {
       readonly heddle: object
     }
