@@ -126,6 +126,8 @@ export const makeLoom = (options: LoomOptions) => {
   let toOwner: WireTarget = lost
   const world = makeOwnerWorld({
     ...options,
+    // On a slow machine a run ends after its pass; the alarm that would look at it rings while `quiet` still waits.
+    limits: { watchMillis: 500, watchMaxMillis: 1_000, ...options.limits },
     storageFault: (use) => {
       if (use === "commit") options.onCommit?.("owner")
       options.storageFault?.(use)
