@@ -211,7 +211,7 @@ const answers = (random: Random, plan: Plan, spread: number): ReadonlyArray<Oper
 /** Threads that give themselves inputs; in most plans none. */
 const schedules = ({ random }: Drawing, plan: Plan, spread: number): ReadonlyArray<Operation> =>
   Array.from({ length: random.chance(0.3) ? random.between(1, 4) : 0 }, (_, index): Operation => {
-    const at = random.below(index === 0 ? spread : 2 * spread)
+    const at = random.below(Math.min(index === 0 ? spread : 2 * spread, plan.healsAt))
     const about = {
       at,
       client: random.below(plan.clients),
