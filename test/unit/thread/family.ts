@@ -66,7 +66,7 @@ const parents = {
 export type Kind = keyof typeof parents
 export const kinds = Object.keys(parents) as ReadonlyArray<Kind>
 
-const agents = [KidLive, ...Object.values(parents)] as unknown as ReadonlyArray<
+export const agents = [KidLive, ...Object.values(parents)] as unknown as ReadonlyArray<
   Agent.AgentLive<never>
 >
 
