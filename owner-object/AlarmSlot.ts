@@ -14,10 +14,8 @@
  */
 import type { Limits } from "../contracts/Limits.ts"
 import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
-import { earliestTicket } from "./LaneTable.ts"
+import { lanesAt } from "./LanesAt.ts"
 import type { Life } from "./Life.ts"
-import { earliestOutbox } from "./OutboxTable.ts"
-import { earliestPublication } from "./PublicationTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 
 /** Whether the armed time will still be delivered. */
@@ -84,13 +82,8 @@ export const armEarliest = (
   life: Life,
   { now, held, freeTicket, entryAt, hostAt, projectAt }: Deadlines,
 ): "rearmed" | "cleared" => {
-  const first = life.version === 0 ? undefined : earliestTicket(sql, held)
-  const ticket = freeTicket === undefined ? first : Math.min(first ?? Infinity, freeTicket)
-  const outbox = earliestOutbox({ sql, version: life.version })
-  const publication = earliestPublication({ sql, version: life.version })
-  const laneAt = ticketMillis(
-    Math.min(ticket ?? Infinity, outbox ?? Infinity, publication ?? Infinity),
-  )
+  const ticket = lanesAt({ sql, version: life.version }, held)
+  const laneAt = ticketMillis(Math.min(ticket ?? Infinity, freeTicket ?? Infinity))
   const at = Math.min(laneAt, entryAt ?? Infinity, hostAt ?? Infinity, projectAt ?? Infinity)
   life.quiet = at === Infinity
   if (life.quiet) {

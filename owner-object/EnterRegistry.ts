@@ -5,12 +5,15 @@
  * - U1 Nothing waits for it but the end of its pass, and that no longer than `registryMillis`: a
  *   registry that is away delays no lane and no reply.
  * - U2 One try at a time; what the registry has answered is never asked again.
+ * - U3 An owner owes what its alarm is for: also a time of a schedule, an outbox or records, without any submission.
  */
 import { Effect } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
 import type { Block } from "./Block.ts"
 import { within } from "./Call.ts"
 import * as Entry from "./Entry.ts"
+import { hostsDueAt } from "./Hosts.ts"
+import { lanesAt } from "./LanesAt.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
 
@@ -18,12 +21,24 @@ import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
 export const entryIsDue = (block: Block): boolean =>
   Entry.isDue(block.maintenance.entry, block.life.registers, block.now)
 
-/** Charges the next try, if one is due and none is under way. Tells whether it may be made. */
-export const chargeEntry = (block: Block, pass: RunningPass): boolean => {
-  if (pass.entering || !entryIsDue(block)) return false // U2
+/** What the registry is told. */
+export interface EntryTry {
+  readonly owes: boolean
+}
+
+/** Whether there is anything to come back for. // U3 */
+const owesAnything = ({ host, life, maintenance }: Block): boolean =>
+  maintenance.nonterminal > 0 ||
+  life.mutations > 0 ||
+  lanesAt({ sql: host.storage.sql, version: life.version }, true) !== undefined ||
+  hostsDueAt(life, maintenance) !== undefined
+
+/** Charges the next try, if one is due and none is under way. Gives it if it may be made. */
+export const chargeEntry = (block: Block, pass: RunningPass): EntryTry | undefined => {
+  if (pass.entering || !entryIsDue(block)) return undefined // U2
   const entry = Entry.charged(block.maintenance.entry, block.now, block.limits)
   block.maintenance = { ...block.maintenance, entry }
-  return true
+  return { owes: owesAnything(block) }
 }
 
 const acknowledge = (block: Block): void => {
@@ -40,8 +55,12 @@ const tellAway = (life: Life, cause: unknown) => {
 }
 
 /** Makes the try that was charged. Fails only when the commit does. */
-export const enterRegistry = (owner: Owner, life: Life, registry: RegistryClient) => {
-  const owes = life.maintenance.nonterminal > 0 || life.mutations > 0
+export const enterRegistry = (
+  owner: Owner,
+  life: Life,
+  registry: RegistryClient,
+  { owes }: EntryTry,
+) => {
   const call = registry.enter({ ownerId: life.ownerId, owes })
   return Effect.matchCauseEffect(within(owner.limits.registryMillis, call), {
     onSuccess: () => inBlock(owner, life, "enter", acknowledge),

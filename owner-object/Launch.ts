@@ -6,7 +6,7 @@ import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import type { Block } from "./Block.ts"
 import type { CarryPick } from "./Carry.ts"
-import { enterRegistry } from "./EnterRegistry.ts"
+import { enterRegistry, type EntryTry } from "./EnterRegistry.ts"
 import { fly } from "./Flight.ts"
 import type { HostLane } from "./HostLane.ts"
 import { flyHost } from "./HostWave.ts"
@@ -126,10 +126,11 @@ export const launchEntry = (
   life: Life,
   pass: RunningPass,
   registry: RegistryClient,
+  entry: EntryTry,
 ) => {
   pass.entering = true
   pass.calls += 1
-  return enterRegistry(owner, life, registry).pipe(
+  return enterRegistry(owner, life, registry, entry).pipe(
     Effect.onExit(() =>
       Effect.sync(() => {
         pass.entering = false

@@ -19,13 +19,12 @@ import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { type Hosts, hostsDueAt, makeHosts } from "./Hosts.ts"
 import { heldAgents } from "./HeldTable.ts"
 import { deadline, none } from "./Entry.ts"
-import { type BindingCursor, earliestTicket, latestTicketUpTo } from "./LaneTable.ts"
+import { lanesAt } from "./LanesAt.ts"
+import { type BindingCursor, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
 import type { Notice } from "./Notice.ts"
-import { earliestOutbox } from "./OutboxTable.ts"
 import type { Peer } from "./Peer.ts"
 import { beginProjecting, projectAt, type Projecting } from "./Projections.ts"
-import { earliestPublication } from "./PublicationTable.ts"
 import { projectionsSince, storedVersion } from "./Tables.ts"
 import type { Watcher } from "./Watcher.ts"
 import type { CallKind } from "./Lane.ts"
@@ -195,9 +194,7 @@ export const beginLife = (
     hosts,
     quiet:
       version === 0 ||
-      (earliestTicket(sql, true) === undefined &&
-        earliestOutbox({ sql, version }) === undefined &&
-        earliestPublication({ sql, version }) === undefined &&
+      (lanesAt({ sql, version }, true) === undefined &&
         entryAt === undefined &&
         hostsDueAt({ hosts, version }, stored) === undefined &&
         (version < projectionsSince || projectAt(stored.projections, projecting) === undefined)),

@@ -183,7 +183,7 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
       if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
       latch.closeUnsafe()
-      const { carries, enters, gifts, hosts, picks } = yield* inBlock(
+      const { carries, entry, gifts, hosts, picks } = yield* inBlock(
         owner,
         life,
         "select",
@@ -193,7 +193,7 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
             picks: select(block, pass),
             carries: selectCarries(block, pass),
             gifts: published(owner, block, pass),
-            enters: chargeEntry(block, pass),
+            entry: chargeEntry(block, pass),
             hosts: selectHosts(block, pass),
           }
         },
@@ -202,8 +202,8 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       for (const pick of carries) keep(fibers, yield* launchCarry(owner, life, pass, pick))
       for (const gift of gifts) keep(fibers, yield* launchPublication(owner, life, pass, gift))
       for (const lane of hosts) keep(fibers, yield* launchHost(owner, life, pass, lane))
-      if (enters && owner.registry !== undefined) {
-        keep(fibers, yield* launchEntry(owner, life, pass, owner.registry))
+      if (entry !== undefined && owner.registry !== undefined) {
+        keep(fibers, yield* launchEntry(owner, life, pass, owner.registry, entry))
       }
       if (projectsNow(life, pass, owner.host.now())) yield* project(owner, life)
       for (const pick of pickReads(owner, life, pass))

@@ -88,6 +88,19 @@ describe("a run of the cron", () => {
     }),
   )
 
+  it.live("looks at some 780 of a thousand that are due, and the next run at the rest", () =>
+    Effect.gen(function* () {
+      const names = Array.from({ length: 1_000 }, (_, index) => `owner-${index}`)
+      const owners = Object.fromEntries(names.map((name) => [name, "owes" as const]))
+      const world = yield* makeWorld(owners, {})
+      const { looked } = yield* world.run
+      expect(looked).toBeGreaterThan(770)
+      expect(looked).toBeLessThan(800)
+      expect(new Set(world.asked)).toEqual(new Set(names.slice(0, looked)))
+      expect(yield* world.run).toEqual({ looked: 1_000 - looked, owing: 1_000 - looked, failed: 0 })
+    }),
+  )
+
   it.live("is not held up by owners that fail or hang, and the next run asks them again", () =>
     Effect.gen(function* () {
       const owners: Record<string, Answer> = { a: "fails", b: "hangs", c: "owes", d: "idle" }

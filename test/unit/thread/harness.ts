@@ -38,6 +38,8 @@ export interface WorldOptions {
   /** Whether the deployment publishes. */
   readonly publishes?: boolean
   readonly name?: string
+  /** Another thread than the usual one. */
+  readonly threadId?: ThreadId
   /** How long what has settled is kept. */
   readonly settledAfterMillis?: number | undefined
   /** A failpoint such as `settle:after` at which the first incarnation stops for ever. */
@@ -100,6 +102,7 @@ const storageOf = (storage: ObjectStorage, isOver: () => boolean): ObjectStorage
 
 export const makeWorld = (initial: WorldOptions = {}) => {
   const storage = openNodeStorage()
+  const address = { ownerId, threadId: initial.threadId ?? threadId }
   const reports: Array<LaneReport> = []
   const time = { now: 1_800_000_000_000 }
   const reached: Array<string> = []
@@ -141,7 +144,7 @@ export const makeWorld = (initial: WorldOptions = {}) => {
     const own = ++life
     return makeThread(
       makeNodeHost({
-        name: options.name ?? `${ownerId}/${threadId}`,
+        name: options.name ?? `${ownerId}/${address.threadId}`,
         storage: options.cutsOff === true ? storageOf(storage, () => life !== own) : storage,
         now: () => time.now,
       }),
@@ -167,7 +170,6 @@ export const makeWorld = (initial: WorldOptions = {}) => {
     target,
     callerHeaders({ _tag: "Principal", principal: "reader" as never }),
   )
-  const address = { ownerId, threadId }
   const generation = (): Generation => makeGeneration({ incarnation: 1, counter: ++counter })
 
   return {
