@@ -273,7 +273,9 @@ describe("a recovery that is cut short", () => {
   ] as const)(
     "%s its fault is recorded has failed %i times with the next failure",
     async (side, attempts) => {
-      const world = makeOwnerWorld({ limits: { faultRetryMillis: 200, faultRetryMaxMillis: 60_000 } })
+      const world = makeOwnerWorld({
+        limits: { faultRetryMillis: 200, faultRetryMaxMillis: 60_000 },
+      })
       let dead = false
       world.setFailpoints({
         reach: (point) =>
