@@ -218,6 +218,8 @@ export const defaultLimits = {
   projectionLanes: 256,
   /** How long what changed may wait to be shown: together with others it costs less. */
   projectionMillis: 1 * second,
+  /** How much longer for an alarm that rings anyway: one of its own costs a pass. */
+  projectionRideMillis: 5 * second,
   /** Lanes that wait in memory to be shown; of more all lanes are looked at. */
   projectionBehind: 4_096,
   /** When one that failed is tried again. */

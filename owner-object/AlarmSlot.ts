@@ -11,6 +11,7 @@
  * - C5 A pass that hangs holds nobody's alarm.
  * - C6 The platform rings by a clock of its own. An alarm that rings early by this object's clock is set later by
  *   as much from then on: set for the same time again it would ring at once, over and over.
+ * - C7 Lists and searches have no alarm of their own where one rings soon after: they go with it.
  */
 import type { Limits } from "../contracts/Limits.ts"
 import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
@@ -71,20 +72,32 @@ export interface Deadlines {
   readonly entryAt: number | undefined
   /** When the directory and the search index want a batch; undefined when they are up to date. */
   readonly projectAt: number | undefined
+  /** How long that may wait for an alarm that rings anyway. */
+  readonly rideMillis: number
   /** When a host lane wants its next wave; undefined when none does. */
   readonly hostAt: number | undefined
 }
+
+/**
+ * When the alarm rings, infinite for never: for what is owed, and for what is only to be shown, unless what is owed
+ * comes at most so much later. Pure. // C7
+ */
+export const ringAt = (
+  { owedAt, showAt }: { readonly owedAt: number; readonly showAt: number },
+  rideMillis: number,
+): number => (showAt < owedAt - rideMillis ? showAt : owedAt)
 
 /** Sets the alarm to the earliest deadline of all, or deletes it. Tells which. */
 export const armEarliest = (
   slot: AlarmSlot,
   sql: Sql,
   life: Life,
-  { now, held, freeTicket, entryAt, hostAt, projectAt }: Deadlines,
+  { now, held, freeTicket, entryAt, hostAt, projectAt, rideMillis }: Deadlines,
 ): "rearmed" | "cleared" => {
   const ticket = lanesAt({ sql, version: life.version }, held)
   const laneAt = ticketMillis(Math.min(ticket ?? Infinity, freeTicket ?? Infinity))
-  const at = Math.min(laneAt, entryAt ?? Infinity, hostAt ?? Infinity, projectAt ?? Infinity)
+  const owedAt = Math.min(laneAt, entryAt ?? Infinity, hostAt ?? Infinity)
+  const at = ringAt({ owedAt, showAt: projectAt ?? Infinity }, rideMillis)
   life.quiet = at === Infinity
   if (life.quiet) {
     if (life.armedAt !== undefined) slot.delete()

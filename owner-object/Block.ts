@@ -98,6 +98,7 @@ export const deadlinesOf = (block: Block): AlarmSlot.Deadlines => ({
   freeTicket: mayStart(block) ? freeTicket(block) : undefined,
   entryAt: entryAtOf(block),
   projectAt: Projected.deadlineOf(block),
+  rideMillis: block.limits.projectionRideMillis,
   hostAt: hostsDueAt(block.life, block.maintenance),
 })
 

@@ -27,6 +27,8 @@ export interface LoomOptions extends WorldOptions {
   readonly threadDiesAt?: string
   /** Asked at each failpoint of each thread: whether its object dies there. */
   readonly threadDies?: (point: string) => boolean
+  /** Asked before each call of a thread; what it returns is waited for instead of an answer. */
+  readonly threadAway?: (threadId: ThreadId) => Promise<never> | undefined
 }
 
 /** The end of an object: its calls fail, and its storage does. */
@@ -135,7 +137,10 @@ export const makeLoom = (options: LoomOptions) => {
     thread: (threadId, owner) => {
       toOwner = owner
       incarnations.set(threadId, incarnate(threadId, owner))
-      return { call: (message, sink) => current(threadId).call(message, sink) }
+      return {
+        call: (message, sink) =>
+          options.threadAway?.(threadId) ?? current(threadId).call(message, sink),
+      }
     },
   })
   const current = (threadId: ThreadId): WireTarget => {
@@ -158,6 +163,8 @@ export const makeLoom = (options: LoomOptions) => {
     Effect.runPromise(
       reader.status({ ownerId: loomOwner, threadId: ThreadId.make(threadId), submissionId }),
     )
+  const explain = (threadId: string) =>
+    Effect.runPromise(reader.explain({ ownerId: loomOwner, threadId: ThreadId.make(threadId) }))
 
   return {
     ...world,
@@ -178,6 +185,7 @@ export const makeLoom = (options: LoomOptions) => {
     },
     /** The threads that were ever called. */
     threadIds: () => [...databases.keys()],
+    explain,
     /** Whether an object has died at the failpoint that was asked for. */
     hasDied: () => hasDied,
     /** The kinds of a thread's records in their order. */

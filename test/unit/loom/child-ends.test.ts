@@ -22,7 +22,9 @@ class Late extends Schema.TaggedError<Late>()("Late", {}) {}
 const Parent = Agent.make("parent", { input: Schema.String, output: Schema.String, error: Late })
 
 const start = async (parent: Agent.AgentLive<never>, options: Partial<LoomOptions> = {}) => {
-  const loom = makeLoom({ agents: [PatientLive, parent], ...options })
+  // The alarm of a watch that is no longer needed may still stand: it rings soon.
+  const limits = { watchMillis: 300, ...options.limits }
+  const loom = makeLoom({ agents: [PatientLive, parent], ...options, limits })
   const { submissionId } = await go(
     loom.client.submit({
       ownerId,

@@ -1,4 +1,4 @@
-/** Children and messages over one owner: asked for once, taken once, and told back. */
+/** Children over one owner: asked for once, taken once, and told back. */
 import { Effect, Result, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { AgentId, ThreadId } from "../../../contracts/Identifiers.ts"
@@ -66,43 +66,5 @@ describe("children", () => {
     await loom.quiet()
     const { settlement } = await loom.status("p", submissionId)
     expect(settlement?.output).toHaveLength(100)
-  })
-})
-
-const Hop = Agent.make("hop", {
-  input: Schema.Int,
-  output: Schema.Int,
-  state: Schema.Array(Schema.Int),
-})
-const threads = 10
-const HopLive = Hop.handler(
-  Effect.fn("Hop")(function* (left, run) {
-    yield* run.state.update("seen", (seen) => [...(seen._tag === "Some" ? seen.value : []), left])
-    const own = Number(run.info.threadId.slice(1))
-    if (left > 0)
-      yield* run.send("on", {
-        threadId: ThreadId.make(`t${(own + 1) % threads}`),
-        agent: Hop,
-        input: left - 1,
-      })
-    return left
-  }),
-)
-
-describe("messages", () => {
-  it("go round a ring of threads, each once and in order", async () => {
-    const loom = makeLoom({ agents: [HopLive] })
-    for (let start = 0; start < threads; start++) await submit(loom, `t${start}`, "hop", 30)
-    await loom.quiet()
-    let taken = 0
-    for (let thread = 0; thread < threads; thread++) {
-      const { records } = await loom.history(`t${thread}`)
-      const settled = records.filter(({ kind }) => kind === "Settled")
-      taken += settled.length
-      const lefts = settled.map(({ payload }) => (payload as { output: number }).output)
-      expect(new Set(lefts).size).toBe(lefts.length)
-      expect(lefts).toEqual(lefts.toSorted((one, other) => other - one))
-    }
-    expect(taken).toBe(threads * 31)
   })
 })

@@ -7,10 +7,20 @@ import {
   lower,
   needsRepair,
   rang,
+  ringAt,
 } from "../../../owner-object/AlarmSlot.ts"
 import { beginLife } from "../../../owner-object/Life.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
 import { limits, now } from "./lanes.ts"
+
+const nothing = {
+  held: true,
+  freeTicket: undefined,
+  entryAt: undefined,
+  projectAt: undefined,
+  hostAt: undefined,
+  rideMillis: 0,
+}
 
 const begin = () => {
   const storage = openNodeStorage()
@@ -21,11 +31,7 @@ const begin = () => {
       atMillis,
       now: at,
       limits,
-      held: true,
-      freeTicket: undefined,
-      entryAt: undefined,
-      projectAt: undefined,
-      hostAt: undefined,
+      ...nothing,
     })
   return { storage, life, lowerTo }
 }
@@ -125,15 +131,43 @@ describe("the alarm slot", () => {
     armRetry(storage.alarm, life, now + 5, now)
     expect(
       armEarliest(storage.alarm, storage.sql, life, {
+        ...nothing,
         now,
-        held: true,
-        freeTicket: undefined,
-        entryAt: undefined,
-        projectAt: undefined,
-        hostAt: undefined,
       }),
     ).toBe("cleared")
     expect(storage.alarmAt()).toBeNull()
     expect(needsRepair(life, now, limits)).toBe(false)
+  })
+
+  it("has what is only shown ride on a ring for what is owed, and rings for it where none comes in time", () => {
+    const { storage, life } = begin()
+    const armed = (entryAt: number | undefined, projectAt: number | undefined) => {
+      armEarliest(storage.alarm, storage.sql, life, {
+        ...nothing,
+        now,
+        entryAt,
+        projectAt,
+        rideMillis: 1_000,
+      })
+      return storage.alarmAt()
+    }
+    expect(armed(now + 900, now + 100)).toBe(now + 900)
+    expect(armed(now + 1_100, now + 100)).toBe(now + 1_100)
+    expect(armed(now + 1_101, now + 100)).toBe(now + 100)
+    expect(armed(undefined, now + 100)).toBe(now + 100)
+    expect(armed(now + 50, now + 100)).toBe(now + 50)
+    expect(armed(undefined, undefined)).toBeNull()
+  })
+
+  it("rings in time for what is owed, and no more than its ride late for what is shown", () => {
+    const times = [0, 1, 999, 1_000, 1_001, 5_000, Infinity]
+    for (const owedAt of times)
+      for (const showAt of times)
+        for (const rideMillis of [0, 1, 1_000]) {
+          const at = ringAt({ owedAt, showAt }, rideMillis)
+          expect([owedAt, showAt]).toContain(at)
+          expect(at).toBeLessThanOrEqual(owedAt)
+          expect(at).toBeLessThanOrEqual(showAt + rideMillis)
+        }
   })
 })

@@ -63,6 +63,7 @@ export const shortLimits: Partial<Limits> = {
   passRetryMillis: 5,
   passRetryMaxMillis: 20,
   projectionMillis: 2,
+  projectionRideMillis: 20,
   projectionRetryMillis: 2,
 }
 
