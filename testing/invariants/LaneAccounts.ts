@@ -21,11 +21,38 @@ const runnable = `SELECT sequence, state FROM submissions
 const restful = `SELECT thread_id FROM lanes
   WHERE work IS NULL AND enrolled IS NULL AND must_visit = 0`
 
+/** A thread that was found with nothing to run, and how often its rows had changed by then. */
+const atRest = new WeakMap<SimulatedObject, number>()
+
+/** Looks at a thread whose lane needs nothing; again only once its rows may have changed. */
+const hasNothingToRun = (thread: SimulatedObject, violate: Violate): void => {
+  const changes = thread.state.changes()
+  if (atRest.get(thread) === changes) return
+  const [row] = thread.state.read<{ sequence: number; state: string }>(runnable)
+  if (row !== undefined) {
+    const [meta] = thread.state.read<{ paused: number }>("SELECT paused FROM meta")
+    // A1
+    if (meta?.paused !== 1)
+      return violate(
+        "I8",
+        `${thread.name}: submission ${row.sequence} is ${row.state}, and its lane needs nothing`,
+      )
+  }
+  atRest.set(thread, changes)
+}
+
+/** Nobody knows what an owner that was lost, or was made to forget a thread, should know. // A2 */
+const isUnknown = (world: World, owner: SimulatedObject, thread: SimulatedObject): boolean =>
+  (world.lost.size > 0 && (world.lost.has(owner.name) || world.lost.has(thread.name))) ||
+  !thread.state.hasTable("submissions")
+
 /** Looks at every lane of an owner that needs nothing. */
 export const lanesKnow = (world: World, owner: SimulatedObject, violate: Violate): void => {
   if (!owner.state.hasTable("lanes")) return
-  for (const { thread_id } of owner.state.read<{ thread_id: string }>(restful))
-    laneKnows(world, owner, world.platform.object("thread", `${owner.name}/${thread_id}`), violate)
+  for (const { thread_id } of owner.state.read<{ thread_id: string }>(restful)) {
+    const thread = world.platform.object("thread", `${owner.name}/${thread_id}`)
+    if (!isUnknown(world, owner, thread)) hasNothingToRun(thread, violate)
+  }
 }
 
 export const laneKnows = (
@@ -34,8 +61,7 @@ export const laneKnows = (
   thread: SimulatedObject,
   violate: Violate,
 ): void => {
-  if (world.lost.size > 0 && (world.lost.has(owner.name) || world.lost.has(thread.name))) return // A2
-  if (!thread.state.hasTable("submissions")) return
+  if (isUnknown(world, owner, thread)) return
   const [lane] = owner.state.hasTable("lanes")
     ? owner.state.read<{ [K in keyof StoredLane]: StoredLane[K] }>(
         "SELECT enrolled, must_visit, work FROM lanes WHERE thread_id = ?",
@@ -44,12 +70,5 @@ export const laneKnows = (
     : []
   if (lane !== undefined && (lane.work !== null || lane.enrolled !== null || lane.must_visit === 1))
     return
-  const [row] = thread.state.read<{ sequence: number; state: string }>(runnable)
-  if (row === undefined) return
-  const [meta] = thread.state.read<{ paused: number }>("SELECT paused FROM meta")
-  if (meta?.paused === 1) return // A1
-  violate(
-    "I8",
-    `${thread.name}: submission ${row.sequence} is ${row.state}, and its lane needs nothing`,
-  )
+  hasNothingToRun(thread, violate)
 }
