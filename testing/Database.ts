@@ -96,7 +96,9 @@ const empty = (made: Made): void => {
       )
       .all() as Array<{ name: string }>)
       if (!name.startsWith("sqlite_")) made.emptying.push(`DELETE FROM "${name}"`)
+  run(made, "BEGIN")
   for (const text of made.emptying) run(made, text) // D3
+  run(made, "COMMIT")
 }
 
 /** A blank database of a kind; databases of one kind have the same tables. */
