@@ -170,7 +170,7 @@ const fromDirectory = (
   const hit = hitOf(query)
   const rows = sql.all<LookedAt>(
     `SELECT thread_id, active_at, (${hit.text}) AS hit FROM
-      (SELECT * FROM directory WHERE ${where.text} ORDER BY ${by} LIMIT ?)
+      (SELECT * FROM directory WHERE ${where.text} ORDER BY ${by} LIMIT +?)
      ORDER BY ${by}`,
     ...hit.values,
     ...where.values,

@@ -57,7 +57,7 @@ export const writeFault = (sql: Sql, fault: RecoveryFault): void =>
 export const faultedThreads = (sql: Sql, limit: number): ReadonlyArray<ThreadId> =>
   sql
     .all<{ thread_id: string }>(
-      "SELECT thread_id FROM recovery_faults ORDER BY thread_id LIMIT ?",
+      "SELECT thread_id FROM recovery_faults ORDER BY thread_id LIMIT +?",
       limit,
     )
     .map((row) => row.thread_id as ThreadId)

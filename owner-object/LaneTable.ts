@@ -210,7 +210,7 @@ const dueTickets = (
   if (due.length < 2 || limit <= due.length) return due.slice(0, limit)
   return sql.all<StoredTicket>(
     `SELECT thread_id, next_at FROM lanes WHERE work = ? AND slow = ? AND next_at < ?
-     ORDER BY next_at LIMIT ?`,
+     ORDER BY next_at LIMIT +?`,
     work,
     slow ? 1 : 0,
     bound,
@@ -247,7 +247,7 @@ export const bindingLanes = (
   sql
     .all<StoredLane>(
       `SELECT * FROM lanes WHERE work = 'binding' AND slow = 0
-       AND (next_at, thread_id) > (?, ?) ORDER BY next_at, thread_id LIMIT ?`,
+       AND (next_at, thread_id) > (?, ?) ORDER BY next_at, thread_id LIMIT +?`,
       page.after.ticket,
       page.after.threadId,
       page.limit,
@@ -272,7 +272,7 @@ export const oldestEnrolled = (
 ): { readonly oldest: Generation | undefined; readonly complete: boolean } => {
   const [row] = sql.all<{ oldest: string | null; seen: number }>(
     `SELECT MIN(enrolled) AS oldest, COUNT(*) AS seen FROM
-      (SELECT enrolled FROM lanes WHERE work IS NOT NULL LIMIT ?)`,
+      (SELECT enrolled FROM lanes WHERE work IS NOT NULL LIMIT +?)`,
     limit,
   )
   return {
@@ -288,7 +288,7 @@ export const pageLanes = (
 ): ReadonlyArray<Lane> =>
   sql
     .all<StoredLane>(
-      `SELECT * FROM lanes WHERE thread_id > ? ORDER BY thread_id LIMIT ?`,
+      `SELECT * FROM lanes WHERE thread_id > ? ORDER BY thread_id LIMIT +?`,
       page.after,
       page.limit,
     )

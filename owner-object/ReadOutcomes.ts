@@ -58,7 +58,7 @@ export const pickReads = (owner: Owner, life: Life, pass: RunningPass): Readonly
   try {
     return host.storage.sql
       .all<StoredUnread>(
-        `SELECT thread_id, read_to, tail, tries FROM directory WHERE unread_at <= ? ORDER BY unread_at LIMIT ?`,
+        `SELECT thread_id, read_to, tail, tries FROM directory WHERE unread_at <= ? ORDER BY unread_at LIMIT +?`,
         host.now(),
         free + pass.reads.size,
       )

@@ -74,7 +74,7 @@ export const list = (
   if (storedVersion(sql) === 0) return { owners: [] } // K1
   const rows = sql.all<StoredOwner>(
     `SELECT owner_id, entered_at, looked_at, owed FROM owners WHERE owner_id > ?
-     ORDER BY owner_id LIMIT ?`,
+     ORDER BY owner_id LIMIT +?`,
     after,
     limit + 1,
   ) // K2
@@ -92,7 +92,7 @@ export const takeDue = (
   if (storedVersion(sql) === 0) return [] // K1
   const owners = sql
     .all<{ owner_id: string }>(
-      "SELECT owner_id FROM owners WHERE due_at <= ? ORDER BY due_at LIMIT ?",
+      "SELECT owner_id FROM owners WHERE due_at <= ? ORDER BY due_at LIMIT +?",
       now,
       limit,
     )

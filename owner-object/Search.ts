@@ -102,7 +102,7 @@ const find = (sql: Sql, expression: string, below: number, limit: number) =>
   sql.all<StoredHit>(
     `SELECT e.id, e.thread_id, e.submission_id, e.outcome, e.at, d.title, f.snippet FROM
       (SELECT rowid AS id, snippet(search_text, 0, '[', ']', '…', 24) AS snippet FROM search_text
-       WHERE search_text MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?) f
+       WHERE search_text MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT +?) f
      JOIN search_entries e ON e.id = f.id JOIN directory d ON d.thread_id = e.thread_id
      ORDER BY e.id DESC`,
     expression,

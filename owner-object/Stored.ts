@@ -108,8 +108,24 @@ const said =
     }
   }
 
-export const reportOf = said(Schema.is(LaneReport))
-export const marksOf = said(isMarks)
+/** The few lanes at work are read over and over. Their texts are short, and longer ones would take memory. */
+const remembered = { texts: 256, length: 1_024 }
+
+/** Remembers what texts said: a value is never changed, so that all who read its text may share it. */
+const remembering = <A>(read: (text: unknown) => A | undefined) => {
+  const known = new Map<unknown, A | undefined>()
+  return (text: unknown): A | undefined => {
+    if (known.has(text)) return known.get(text)
+    const value = read(text)
+    if (typeof text !== "string" || text.length > remembered.length) return value
+    if (known.size >= remembered.texts) known.clear()
+    known.set(text, value)
+    return value
+  }
+}
+
+export const reportOf = remembering(said(Schema.is(LaneReport)))
+export const marksOf = remembering(said(isMarks))
 export const agentCountsOf = said(Schema.is(Schema.Record(Schema.String, Schema.Finite)))
 export const entryOf = said(isEntry)
 export const projectionsOf = said(isProjections)

@@ -77,10 +77,10 @@ const statementsOf = ({ at, slow }: TicketColumns) => {
      */
     two: `${twoOf(0)} UNION ALL ${twoOf(1)}`,
     due: `SELECT thread_id, ${at} AS at FROM lanes WHERE ${slow} = ? AND ${at} < ?
-       ORDER BY ${at} LIMIT ?`,
+       ORDER BY ${at} LIMIT +?`,
     count: (unless: string): string =>
       `SELECT COUNT(*) AS count FROM
-        (SELECT * FROM lanes WHERE ${slow} IN (0, 1) AND ${at} < ?1 LIMIT ?2)
+        (SELECT * FROM lanes WHERE ${slow} IN (0, 1) AND ${at} < ?1 LIMIT +?2)
        WHERE NOT (${unless})`,
   }
 }

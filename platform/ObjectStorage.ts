@@ -38,7 +38,10 @@ export type SqlValue = string | number | null
 export type SqlRow = { readonly [column: string]: SqlValue }
 
 export interface Sql {
-  /** Runs one statement and gives all its rows. */
+  /**
+   * Runs one statement and gives all its rows. A limit that is bound is written `LIMIT +?`: SQLite plans a statement
+   * anew each time that a bare one is bound, which costs several times what most of ours take to run.
+   */
   readonly all: <Row extends SqlRow = SqlRow>(
     statement: string,
     ...bindings: ReadonlyArray<SqlValue>

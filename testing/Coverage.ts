@@ -52,6 +52,22 @@ export const addCovered = (all: Covered, one: Covered): void => {
     for (const [name, count] of Object.entries(one[kind])) add(all[kind], name, count)
 }
 
+/** The names that points are counted under, each made once: they are counted hundreds of times in a run. */
+const pointNames: Record<ObjectKind, Map<string, string>> = {
+  owner: new Map(),
+  thread: new Map(),
+  registry: new Map(),
+}
+
+const pointName = (kind: ObjectKind, point: string): string => {
+  const names = pointNames[kind]
+  const known = names.get(point)
+  if (known !== undefined) return known
+  const made = `${kind} ${point}`
+  names.set(point, made)
+  return made
+}
+
 interface Tagged {
   readonly _tag?: string
   readonly decision?: string
@@ -82,7 +98,7 @@ export const makeCoverage = (happened: () => Iterable<string>): Coverage => {
   }
 
   return {
-    point: (kind, point) => add(covered.points, `${kind} ${point}`),
+    point: (kind, point) => add(covered.points, pointName(kind, point)),
     crash: ({ kind, name }, point) => {
       const told = `${kind} ${point}`
       add(covered.crashes, told)

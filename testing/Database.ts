@@ -25,10 +25,16 @@ export interface Database {
   readonly close: () => void
 }
 
+/** A statement; its rows come as arrays, which cost the binding half of what objects do. */
+interface Prepared {
+  readonly statement: StatementSync
+  readonly columns: ReadonlyArray<string>
+}
+
 /** A real database, its statements, and the statements that made its tables. */
 interface Made {
   readonly sqlite: DatabaseSync
-  readonly statements: Map<string, StatementSync>
+  readonly statements: Map<string, Prepared>
   readonly tables: Array<string>
   readonly names: Set<string>
   readonly emptying: Array<string>
@@ -49,13 +55,30 @@ const make = (): Made => ({
   isAltered: false,
 })
 
-const prepared = ({ sqlite, statements }: Made, text: string): StatementSync => {
-  let statement = statements.get(text)
-  if (statement === undefined) {
-    statement = sqlite.prepare(text)
-    statements.set(text, statement)
-  }
-  return statement
+const prepare = ({ sqlite, statements }: Made, text: string): Prepared => {
+  const statement = sqlite.prepare(text)
+  statement.setReturnArrays(true)
+  const made = { statement, columns: statement.columns().map(({ name }) => name) }
+  statements.set(text, made)
+  return made
+}
+
+const prepared = (made: Made, text: string): Prepared =>
+  made.statements.get(text) ?? prepare(made, text)
+
+const run = (made: Made, text: string): void => void prepared(made, text).statement.run()
+
+const rowOf = (columns: ReadonlyArray<string>, values: ReadonlyArray<SqlValue>): SqlRow => {
+  const row: Record<string, SqlValue> = {}
+  for (let index = 0; index < columns.length; index++)
+    row[columns[index] as string] = values[index] as SqlValue
+  return row
+}
+
+/** Makes or alters tables: what was prepared before may have other columns now. */
+const define = (made: Made, text: string): void => {
+  made.sqlite.exec(text)
+  made.statements.clear()
 }
 
 /** The table that a statement drops. */
@@ -73,7 +96,9 @@ const empty = (made: Made): void => {
       )
       .all() as Array<{ name: string }>)
       if (!name.startsWith("sqlite_")) made.emptying.push(`DELETE FROM "${name}"`)
-  for (const text of made.emptying) prepared(made, text).run() // D3
+  run(made, "BEGIN")
+  for (const text of made.emptying) run(made, text) // D3
+  run(made, "COMMIT")
 }
 
 /** A blank database of a kind; databases of one kind have the same tables. */
@@ -109,7 +134,7 @@ export const openDatabase = (kind: string): Database => {
 
   const takeOne = (): Made => {
     const one = pool.get(kind)?.pop() ?? make()
-    for (let at = 1; at <= depth; at++) prepared(one, `SAVEPOINT b${at}`).run()
+    for (let at = 1; at <= depth; at++) run(one, `SAVEPOINT b${at}`)
     madeAt = depth
     return one
   }
@@ -117,12 +142,12 @@ export const openDatabase = (kind: string): Database => {
   const askForTable = (text: string): void => {
     made ??= takeOne()
     if (made.isAltered) {
-      made.sqlite.exec(text)
+      define(made, text)
       return
     }
     const known = made.tables[asked]
     if (known === undefined) {
-      made.sqlite.exec(text)
+      define(made, text)
       isFresh = true
       made.tables.push(text)
       const name = /^\s*CREATE TABLE (\w+)/.exec(text)?.[1]
@@ -138,15 +163,19 @@ export const openDatabase = (kind: string): Database => {
       return
     for (const known of made.tables.slice(asked)) {
       const other = /^\s*CREATE (?:VIRTUAL )?TABLE (\w+)/.exec(known)?.[1]
-      if (other !== undefined) made.sqlite.exec(`DROP TABLE IF EXISTS ${other}`)
+      if (other !== undefined) define(made, `DROP TABLE IF EXISTS ${other}`)
     }
     made.isAltered = true
-    made.sqlite.exec(text)
+    define(made, text)
   }
 
   return {
     all: (text, bindings) => {
-      if (made !== undefined) return prepared(made, text).all(...bindings) as Array<SqlRow>
+      if (made !== undefined) {
+        const { columns, statement } = prepared(made, text)
+        const rows = statement.all(...bindings) as unknown as ReadonlyArray<ReadonlyArray<SqlValue>>
+        return rows.map((values) => rowOf(columns, values))
+      }
       if (/\bFROM sqlite_schema\b/.test(text)) return [] // D1
       throw new Error(`no such table: ${text}`)
     },
@@ -161,19 +190,19 @@ export const openDatabase = (kind: string): Database => {
         return 0
       }
       if (made === undefined) throw new Error(`no such table: ${text}`)
-      return Number(prepared(made, text).run(...bindings).changes)
+      return Number(prepared(made, text).statement.run(...bindings).changes)
     },
     hasTable: (name) => made?.names.has(name) === true,
     open: (at) => {
       depth = at
-      if (made !== undefined) prepared(made, `SAVEPOINT b${at}`).run()
+      if (made !== undefined) run(made, `SAVEPOINT b${at}`)
     },
     undo: (at) => {
       if (made !== undefined) {
-        prepared(made, `ROLLBACK TO b${at}`).run()
-        prepared(made, `RELEASE b${at}`).run()
+        run(made, `ROLLBACK TO b${at}`)
+        run(made, `RELEASE b${at}`)
         if (at <= madeAt) {
-          for (let left = at - 1; left >= 1; left--) prepared(made, `RELEASE b${left}`).run()
+          for (let left = at - 1; left >= 1; left--) run(made, `RELEASE b${left}`)
           if (isFresh) {
             made.sqlite.close()
             forget() // D1
@@ -183,13 +212,13 @@ export const openDatabase = (kind: string): Database => {
       depth = at - 1
     },
     keep: (at) => {
-      if (made !== undefined) prepared(made, `RELEASE b${at}`).run()
+      if (made !== undefined) run(made, `RELEASE b${at}`)
       depth = at - 1
       madeAt = Math.min(madeAt, depth)
       if (depth === 0) isFresh = false
     },
     close: () => {
-      if (made !== undefined && depth > 0) prepared(made, "RELEASE b1").run()
+      if (made !== undefined && depth > 0) run(made, "RELEASE b1")
       depth = 0
       handOn()
     },

@@ -63,6 +63,8 @@ export interface DurableState {
   readonly consumeAlarm: () => void
   /** Batches ever made, those taken back included. */
   readonly batches: () => number
+  /** How often its rows may have changed, whoever changed them or took a change back. */
+  readonly changes: () => number
   /** How often the object has used its storage, reads included. */
   readonly uses: () => number
   readonly setFault: (fault: StorageFault) => void
@@ -96,6 +98,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
   let depth = 0
   let durable = 0
   let batches = 0
+  let changes = 0
   let uses = 0
   let flushing = false
   let fault: StorageFault = "none"
@@ -140,6 +143,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
 
   const undo = (to: number): void => {
     database.undo(to + 1)
+    changes += 1
     depth = to
     options.onUndone?.()
   }
@@ -155,6 +159,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
       if (block.changed) {
         alarms[depth] = alarmAt
         batches += 1
+        changes += 1
         startFlush()
         options.onBatch()
       } else {
@@ -266,6 +271,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
       alarms = alarms.map(() => null)
     },
     batches: () => batches,
+    changes: () => changes,
     uses: () => uses,
     setFault: (next) => {
       fault = next
@@ -276,11 +282,13 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
     tamper: (text, ...bindings) => {
       reach(depth)
       database.run(text, bindings)
+      changes += 1
       options.onUndone?.()
     },
     hasTable: (name) => database.hasTable(name),
     wipe: () => {
       crash()
+      changes += 1
       database.close()
       database = openDatabase(options.kind)
       alarmAt = null

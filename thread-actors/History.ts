@@ -37,8 +37,8 @@ interface Extent {
 const extentOf = (sql: Sql, range: Range, maximum: { records: number; bytes: number }): Extent => {
   const rows = sql.all<{ sequence: number; bytes: number }>(
     range.backwards
-      ? "SELECT sequence, bytes FROM journal WHERE sequence < ? ORDER BY sequence DESC LIMIT ?"
-      : "SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence LIMIT ?",
+      ? "SELECT sequence, bytes FROM journal WHERE sequence < ? ORDER BY sequence DESC LIMIT +?"
+      : "SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence LIMIT +?",
     range.from,
     maximum.records + 1,
   )

@@ -27,7 +27,7 @@ export const lastInterruption = (
   submission: number,
 ): typeof Interruption.Type | undefined => {
   const [row] = sql.all<{ payload: string }>(
-    `SELECT payload FROM (SELECT * FROM journal ORDER BY sequence DESC LIMIT ?)
+    `SELECT payload FROM (SELECT * FROM journal ORDER BY sequence DESC LIMIT +?)
      WHERE submission = ? AND kind = 'AttemptInterrupted' ORDER BY sequence DESC LIMIT 1`,
     recordsLookedAt, // N1
     submission,

@@ -200,7 +200,7 @@ export const waitingBehind = (
     .all<Raw>(
       `SELECT ${columns} FROM submissions
        WHERE sequence > ? AND state <> 'settled' AND state <> 'unknown' AND state <> 'joined'
-         AND (notBefore IS NULL OR notBefore <= ?) ORDER BY sequence LIMIT ?`,
+         AND (notBefore IS NULL OR notBefore <= ?) ORDER BY sequence LIMIT +?`,
       after,
       now,
       limit,

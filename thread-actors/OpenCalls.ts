@@ -95,7 +95,7 @@ export const openCalls = (
 
 /** The first rows of the table, as they are. */
 export const rawCalls = (sql: Sql, limit: number): ReadonlyArray<Raw> =>
-  sql.all<Raw>(`SELECT ${columns} FROM calls ORDER BY submission, name LIMIT ?`, limit)
+  sql.all<Raw>(`SELECT ${columns} FROM calls ORDER BY submission, name LIMIT +?`, limit)
 
 /** A call that is unknown, with its submission's id. */
 export interface WaitingCall {
@@ -118,7 +118,7 @@ export const waitingCalls = (sql: Sql, limit: number): ReadonlyArray<WaitingCall
     .all<{ submissionId: SubmissionId; name: string; part: number; unknownAt: number }>(
       `SELECT s.id AS submissionId, c.name, c.part, c.unknownAt
        FROM calls c JOIN submissions s ON s.sequence = c.submission
-       WHERE c.unknownAt IS NOT NULL ORDER BY c.unknownAt, c.submission, c.name LIMIT ?`,
+       WHERE c.unknownAt IS NOT NULL ORDER BY c.unknownAt, c.submission, c.name LIMIT +?`,
       limit,
     )
     .map((call) => {

@@ -107,7 +107,7 @@ const columns = `sequence, id, target, kind, submission, name, queuedAt, deadlin
 
 /** The first rows of the table, as they are. */
 export const rawEntries = (sql: Sql, limit: number): ReadonlyArray<Raw> =>
-  sql.all<Raw>(`SELECT ${columns} FROM outbox ORDER BY sequence LIMIT ?`, limit)
+  sql.all<Raw>(`SELECT ${columns} FROM outbox ORDER BY sequence LIMIT +?`, limit)
 
 /** The rows with these ids, as they are. */
 export const rawEntriesOf = (sql: Sql, ids: ReadonlyArray<MessageId>): ReadonlyArray<Raw> =>
@@ -117,7 +117,7 @@ export const rawEntriesOf = (sql: Sql, ids: ReadonlyArray<MessageId>): ReadonlyA
 export const dueTargets = (sql: Sql, now: number, limit: number): ReadonlyArray<string> =>
   sql
     .all<{ target: string }>(
-      "SELECT target FROM outbox WHERE nextAt <= ? ORDER BY nextAt, sequence LIMIT ?",
+      "SELECT target FROM outbox WHERE nextAt <= ? ORDER BY nextAt, sequence LIMIT +?",
       now,
       limit,
     )
@@ -127,7 +127,7 @@ export const dueTargets = (sql: Sql, now: number, limit: number): ReadonlyArray<
 export const entriesOf = (sql: Sql, target: string, limit: number): ReadonlyArray<StoredEntry> =>
   sql
     .all<Raw>(
-      `SELECT ${columns} FROM outbox WHERE target = ? AND parkedAt IS NULL ORDER BY sequence LIMIT ?`,
+      `SELECT ${columns} FROM outbox WHERE target = ? AND parkedAt IS NULL ORDER BY sequence LIMIT +?`,
       target,
       limit,
     )
@@ -232,7 +232,7 @@ const parkedRows = (sql: Sql, where: string, ...bindings: ReadonlyArray<number>)
     .all<{ [K in keyof ParkedMessage]: ParkedMessage[K] }>(
       `SELECT s.id AS submissionId, o.name, o.parkedAt, o.parkedFor
        FROM outbox o JOIN submissions s ON s.sequence = o.submission
-       WHERE o.parkedAt IS NOT NULL ${where} ORDER BY o.parkedAt, o.sequence LIMIT ?`,
+       WHERE o.parkedAt IS NOT NULL ${where} ORDER BY o.parkedAt, o.sequence LIMIT +?`,
       ...bindings,
     )
     .map((message) => {

@@ -66,7 +66,7 @@ const lastLookedAt = (
 ): { readonly upTo: number; readonly more: boolean } => {
   const [row] = sql.all<{ last: number | null; seen: number }>(
     `SELECT max(sequence) AS last, count(*) AS seen FROM
-      (SELECT sequence FROM journal WHERE sequence > ? ORDER BY sequence LIMIT ?)`,
+      (SELECT sequence FROM journal WHERE sequence > ? ORDER BY sequence LIMIT +?)`,
     after,
     looksMax,
   )
@@ -87,7 +87,7 @@ export const readOutcomes = (thread: Thread, { after, characters, limit }: Outco
   const rows = sql.all<Row>(
     `SELECT j.sequence, j.submission, j.recordedAt, s.id, j.payload FROM journal j
      JOIN submissions s ON s.sequence = j.submission
-     WHERE j.sequence > ? AND j.sequence <= ? AND j.kind = 'Settled' ORDER BY j.sequence LIMIT ?`,
+     WHERE j.sequence > ? AND j.sequence <= ? AND j.kind = 'Settled' ORDER BY j.sequence LIMIT +?`,
     after,
     upTo,
     limit,

@@ -86,7 +86,7 @@ const prune = (batch: Batch, submission: number): boolean => {
   // A token's record holds a digest of it alone, by which the token is known.
   const named = sql.all<{ sequence: number }>(
     `SELECT sequence FROM journal WHERE submission = ? AND name IS NOT NULL AND payload <> ?
-       AND NOT (kind = 'ValueDrawn' AND part > 0) LIMIT ?`,
+       AND NOT (kind = 'ValueDrawn' AND part > 0) LIMIT +?`,
     submission,
     pruned,
     batch.left + 1,
@@ -135,7 +135,7 @@ const readPassed = ({ block, last, left }: Batch, after: number): ReadonlyArray<
   block.sql.all<Passed>(
     `SELECT j.sequence, j.submission, j.recordedAt, j.kind = 'Settled' AS settled, s.agent,
        s.input = ? AS gone FROM journal j JOIN submissions s ON s.sequence = j.submission
-     WHERE j.sequence > ? AND j.sequence <= ? ORDER BY j.sequence LIMIT ?`,
+     WHERE j.sequence > ? AND j.sequence <= ? ORDER BY j.sequence LIMIT +?`,
     pruned,
     after,
     last,
@@ -170,7 +170,7 @@ const lookAgain = (batch: Batch): void => {
   const { block } = batch
   const rows = block.sql.all<{ lookAt: number; sequence: number; agent: string }>(
     `SELECT u.lookAt, u.sequence, s.agent FROM unpruned u JOIN submissions s ON s.sequence = u.sequence
-     WHERE u.lookAt <= ? ORDER BY u.lookAt, u.sequence LIMIT ?`,
+     WHERE u.lookAt <= ? ORDER BY u.lookAt, u.sequence LIMIT +?`,
     block.now,
     batch.left,
   )

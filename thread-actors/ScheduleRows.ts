@@ -86,7 +86,11 @@ export const schedulesAfter = (
   { after, limit }: { readonly after: string; readonly limit: number },
 ): ReadonlyArray<ScheduleRow> =>
   sql
-    .all<Raw>(`SELECT ${columns} FROM schedules WHERE name > ? ORDER BY name LIMIT ?`, after, limit)
+    .all<Raw>(
+      `SELECT ${columns} FROM schedules WHERE name > ? ORDER BY name LIMIT +?`,
+      after,
+      limit,
+    )
     .map(decode)
 
 export const findSchedule = (sql: Sql, name: string): ScheduleRow | undefined => {
@@ -111,7 +115,7 @@ export const dueSchedules = (sql: Sql, now: number, limit: number): ReadonlyArra
   sql
     .all<Raw>(
       `SELECT ${columns} FROM schedules WHERE comes = 1 AND dueAt <= ?
-       ORDER BY dueAt, name LIMIT ?`,
+       ORDER BY dueAt, name LIMIT +?`,
       now,
       limit,
     )

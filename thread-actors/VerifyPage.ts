@@ -106,7 +106,7 @@ const extentOf = (
 ): { readonly last: number; readonly isLast: boolean } => {
   const sizes = sql.all<{ sequence: number; bytes: SqlValue; length: number }>(
     `SELECT sequence, bytes, length(payload) AS length FROM journal
-     WHERE sequence > ? ORDER BY sequence LIMIT ?`,
+     WHERE sequence > ? ORDER BY sequence LIMIT +?`,
     after,
     maximum.records + 1,
   )
@@ -163,7 +163,7 @@ const readEarlier = (sql: Sql, after: number, limit: number): ReadonlyArray<Earl
     ? []
     : sql.all<EarlierRecord & SqlRow>(
         `SELECT sequence, submission, kind, recordedAt, digest, open, settled, floor FROM journal
-         WHERE sequence <= ? ORDER BY sequence DESC LIMIT ?`,
+         WHERE sequence <= ? ORDER BY sequence DESC LIMIT +?`,
         after,
         limit,
       )

@@ -72,7 +72,7 @@ const requestPlaces = (sql: Sql, open: Open, limit: number): ReadonlyArray<strin
                AND NOT EXISTS (SELECT 1 FROM journal k WHERE k.submission = j.submission
                  AND k.name = j.name AND k.part = ${answerPart})
                AND NOT EXISTS (SELECT 1 FROM waits w WHERE w.submission = j.submission
-                 AND w.name = j.name) LIMIT ?`,
+                 AND w.name = j.name) LIMIT +?`,
             submission,
             limit,
           )
@@ -108,7 +108,7 @@ const suspensionPlace = (sql: Sql, row: SubmissionRow): string | undefined => {
 const callbackPlaces = (sql: Sql, limit: number): ReadonlyArray<string> =>
   sql
     .all<{ submission: number; name: string; digest: string }>(
-      "SELECT submission, name, digest FROM callbacks LIMIT ?",
+      "SELECT submission, name, digest FROM callbacks LIMIT +?",
       limit,
     )
     .flatMap(({ digest, name, submission }) => {

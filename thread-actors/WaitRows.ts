@@ -85,7 +85,7 @@ export const oldestWaits = (
 ): ReadonlyArray<StoredWait> =>
   sql
     .all<Raw>(
-      `SELECT ${columns} FROM waits WHERE submission = ? ORDER BY sinceAt, name LIMIT ?`,
+      `SELECT ${columns} FROM waits WHERE submission = ? ORDER BY sinceAt, name LIMIT +?`,
       submission,
       limit,
     )
@@ -93,7 +93,7 @@ export const oldestWaits = (
 
 /** The first rows of the table, as they are. */
 export const rawWaits = (sql: Sql, limit: number): ReadonlyArray<Raw> =>
-  sql.all<Raw>(`SELECT ${columns} FROM waits ORDER BY submission, name LIMIT ?`, limit)
+  sql.all<Raw>(`SELECT ${columns} FROM waits ORDER BY submission, name LIMIT +?`, limit)
 
 /** When the first of its waits fires or expires; none if none does. */
 export const firstTimerAt = (sql: Sql, submission: number): number | undefined => {

@@ -32,23 +32,67 @@ const ending = `SELECT 1 FROM submissions WHERE state = 'suspended'
 const isWaiting = ({ state }: SimulatedObject): boolean =>
   state.read(waiting).length > 0 || state.read(ending).length > 0
 
+/** A thread that was found with nothing to run, or to carry, and how often its rows had changed by then. */
+const atRest = new WeakMap<SimulatedObject, number>()
+const hasCarried = new WeakMap<SimulatedObject, number>()
+
 /** What a thread has for others keeps its lane busy, whatever else is. // A3 */
 const outboxIsEmpty = (thread: SimulatedObject, violate: Violate): void => {
+  const changes = thread.state.changes()
+  if (hasCarried.get(thread) === changes) return
   const [entry] = thread.state.read<{ kind: string; target: string }>(
     "SELECT kind, target FROM outbox WHERE nextAt IS NOT NULL LIMIT 1",
   )
-  if (entry !== undefined)
+  if (entry === undefined) hasCarried.set(thread, changes)
+  else
     violate("I8", `${thread.name}: a ${entry.kind} for ${entry.target}, and its lane needs nothing`)
 }
 
-const restful = `SELECT thread_id FROM lanes
+const restful = `SELECT thread_id, outbox_at FROM lanes
   WHERE work IS NULL AND enrolled IS NULL AND must_visit = 0`
+
+/** Looks at a thread whose lane needs nothing; again only once its rows may have changed. */
+const hasNothingToRun = (thread: SimulatedObject, talks: boolean, violate: Violate): void => {
+  const changes = thread.state.changes()
+  if (atRest.get(thread) === changes) return
+  const [row] = thread.state.read<{ sequence: number; state: string }>(runnable)
+  if (row !== undefined) {
+    const [meta] = thread.state.read<{ paused: number }>("SELECT paused FROM meta")
+    const waits = talks && row.state !== "running" && isWaiting(thread) // A3
+    // A1
+    if (meta?.paused !== 1 && !waits)
+      return violate(
+        "I8",
+        `${thread.name}: submission ${row.sequence} is ${row.state}, and its lane needs nothing`,
+      )
+  }
+  atRest.set(thread, changes)
+}
+
+/** What is in the thread of a lane that needs nothing. */
+const looksAt = (
+  { plan }: World,
+  thread: SimulatedObject,
+  lane: { readonly outbox_at: number | null } | undefined,
+  violate: Violate,
+): void => {
+  const talks = plan.talks === true
+  if (talks && (lane?.outbox_at ?? null) === null) outboxIsEmpty(thread, violate)
+  hasNothingToRun(thread, talks, violate)
+}
+
+/** Nobody knows what an owner that was lost, or was made to forget a thread, should know. // A2 */
+const isUnknown = (world: World, owner: SimulatedObject, thread: SimulatedObject): boolean =>
+  (world.lost.size > 0 && (world.lost.has(owner.name) || world.lost.has(thread.name))) ||
+  !thread.state.hasTable("submissions")
 
 /** Looks at every lane of an owner that needs nothing. */
 export const lanesKnow = (world: World, owner: SimulatedObject, violate: Violate): void => {
   if (!owner.state.hasTable("lanes")) return
-  for (const { thread_id } of owner.state.read<{ thread_id: string }>(restful))
-    laneKnows(world, owner, world.platform.object("thread", `${owner.name}/${thread_id}`), violate)
+  for (const lane of owner.state.read<{ thread_id: string; outbox_at: number | null }>(restful)) {
+    const thread = world.platform.object("thread", `${owner.name}/${lane.thread_id}`)
+    if (!isUnknown(world, owner, thread)) looksAt(world, thread, lane, violate)
+  }
 }
 
 export const laneKnows = (
@@ -57,8 +101,7 @@ export const laneKnows = (
   thread: SimulatedObject,
   violate: Violate,
 ): void => {
-  if (world.lost.size > 0 && (world.lost.has(owner.name) || world.lost.has(thread.name))) return // A2
-  if (!thread.state.hasTable("submissions")) return
+  if (isUnknown(world, owner, thread)) return
   const [lane] = owner.state.hasTable("lanes")
     ? owner.state.read<{ [K in keyof StoredLane]: StoredLane[K] }>(
         "SELECT enrolled, must_visit, work, outbox_at FROM lanes WHERE thread_id = ?",
@@ -67,15 +110,5 @@ export const laneKnows = (
     : []
   if (lane !== undefined && (lane.work !== null || lane.enrolled !== null || lane.must_visit === 1))
     return
-  if (world.plan.talks === true && (lane?.outbox_at ?? null) === null)
-    outboxIsEmpty(thread, violate)
-  const [row] = thread.state.read<{ sequence: number; state: string }>(runnable)
-  if (row === undefined) return
-  const [meta] = thread.state.read<{ paused: number }>("SELECT paused FROM meta")
-  if (meta?.paused === 1) return // A1
-  if (row.state !== "running" && world.plan.talks === true && isWaiting(thread)) return // A3
-  violate(
-    "I8",
-    `${thread.name}: submission ${row.sequence} is ${row.state}, and its lane needs nothing`,
-  )
+  looksAt(world, thread, lane, violate)
 }
