@@ -116,6 +116,8 @@ export const makeLoom = (options: LoomOptions) => {
   let toOwner: WireTarget = lost
   const world = makeOwnerWorld({
     ...options,
+    // The alarm of a watch may stand when nothing needs it any more: it is soon over, also on a slow machine.
+    limits: { watchMillis: 200, ...options.limits },
     storageFault: (use) => {
       if (use === "commit") options.onCommit?.("owner")
       options.storageFault?.(use)
