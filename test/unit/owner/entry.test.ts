@@ -23,9 +23,9 @@ const slowRetry = { registryRetryMillis: 60_000, registryRetryMaxMillis: 60_000 
 
 /** What goes on in time that passes by turns of the event loop, so that the same happens in it each time. */
 const inSteadyTime = async <A>(work: Promise<A>): Promise<A> => {
-  let ended = false
-  const ends = work.finally(() => void (ended = true))
-  while (!ended) {
+  const seen = { isOver: false }
+  const ends = work.finally(() => void (seen.isOver = true))
+  while (!seen.isOver) {
     for (let turn = 0; turn < 12; turn++) await new Promise((resolve) => setImmediate(resolve))
     await vi.advanceTimersByTimeAsync(1)
   }
