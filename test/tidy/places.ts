@@ -19,7 +19,7 @@ export const membranes: ReadonlyArray<string> = [
   "owner-object/OwnerRuntime.ts",
   "owner-object/RegistryRuntime.ts",
   "testing/Caller.ts",
-  "testing/Client.ts",
+  "testing/Doing.ts",
   "thread-actors/ThreadRuntime.ts",
 ]
 
