@@ -79,8 +79,8 @@ export const talkControls: ReadonlyArray<Control> = [
     edits: [
       {
         file: "thread-actors/Outbox.ts",
-        find: "WHERE target = ? AND parkedAt IS NULL ORDER BY sequence LIMIT ?",
-        replace: "WHERE target = ? AND parkedAt IS NULL ORDER BY sequence DESC LIMIT ?",
+        find: "WHERE target = ? AND parkedAt IS NULL ORDER BY sequence LIMIT +?",
+        replace: "WHERE target = ? AND parkedAt IS NULL ORDER BY sequence DESC LIMIT +?",
       },
     ],
     // Both are carried at once, as nobody could claim them before.
