@@ -3,7 +3,7 @@
  * each ends once, and the owner is left with nothing: no enrolment, nothing to carry, no alarm.
  */
 import { Effect, Result } from "effect"
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import {
   AgentId,
   IdempotencyKey,
@@ -125,12 +125,15 @@ const live = async (kind: Kind, order: ReadonlyArray<Word>, then: (two: Two) => 
   else expect(its.outcome).toBe(taken.get("child ends") === true ? "completed" : "aborted")
 }
 
+const isFull = inject("isFull")
+
 describe.each(["waits", "leaves", "races", "detached"] as const)("a parent that %s", (kind) => {
   it.each(Object.keys(between))(
     "and its child leave nothing behind in any order of words, when %s between",
     async (what) => {
       const some = words.filter((word) => kind !== "waits" || word !== "parent ends")
-      for (const order of ordersOf(some))
+      // Every third, or all with `HEDDLE_FULL=1`; test/unit/thread/families.test.ts has them all without an owner.
+      for (const order of ordersOf(some).filter((_, index) => isFull || index % 3 === 0))
         try {
           await live(kind, order, between[what] ?? (async () => undefined))
         } catch (error) {

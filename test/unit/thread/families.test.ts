@@ -2,7 +2,7 @@
  * Every order of what can happen to a parent and its child: who settles, is aborted, and hears of it first. Each ends once,
  * neither contradicts the other, and nothing is left.
  */
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import type { Settlement } from "../../../contracts/Settlement.ts"
 import {
   type Event,
@@ -102,11 +102,20 @@ const live = async (kind: Kind, order: ReadonlyArray<Event>, weather: Weather) =
 const endsBeforeAdmission = (order: ReadonlyArray<Event>): boolean =>
   order.indexOf("the child is admitted") > 0
 
-/** All orders, one after the other; the first that fails is told. */
+const isFull = inject("isFull")
+
+/** In calm every order; in other weather every fourth where there are many, or all with `HEDDLE_FULL=1`. */
+const taken = <A>(orders: ReadonlyArray<A>, { _tag }: Weather): ReadonlyArray<A> =>
+  isFull || _tag === "Calm" || orders.length < 40
+    ? orders
+    : orders.filter((_, index) => index % 4 === 0)
+
+/** All these orders, one after the other; the first that fails is told. */
 const expectAll = async (kind: Kind, weather: Weather) => {
-  const orders = ordersOf(kind).filter(
+  const possible = ordersOf(kind).filter(
     (order) => weather._tag !== "Overtaken" || endsBeforeAdmission(order),
   )
+  const orders = taken(possible, weather)
   expect(orders.length).toBeGreaterThan(5)
   let deaths = 0
   for (const order of orders)
