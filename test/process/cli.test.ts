@@ -62,7 +62,7 @@ describe("heddle and a deployment", () => {
       })
       expect(yield* told(0, "state", "t-1")).toMatchObject({ value: 2 })
       expect(yield* told(0, "threads")).toMatchObject({ threads: [{ threadId: "t-1" }] })
-      expect(yield* told(0, "verify", "t-1")).toMatchObject({ checks: { length: 7 } })
+      expect(yield* told(0, "verify", "t-1")).toMatchObject({ checks: { length: 10 } })
       expect(yield* told(0, "maintenance")).toMatchObject({ ownerId: "shop", nonterminal: 0 })
       yield* told(0, "forget", "t-1", "-m", "done with", "--yes")
       yield* Effect.promise(() =>

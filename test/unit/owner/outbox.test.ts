@@ -334,9 +334,9 @@ describe("a pass", () => {
   })
 
   it("ends over a delivery that failed, and a later one repeats it", async () => {
-    const world = makeOwnerWorld({ limits: { outboxRetryMillis: 50 } })
+    const world = makeOwnerWorld({ limits: { outboxRetryMillis: 500, outboxRetryMaxMillis: 500 } })
     world.thread("b").receiving = "fail"
-    world.thread("a").outbox.backoffMillis = 50
+    world.thread("a").outbox.backoffMillis = 500
     await sends(world, "a", messageTo(own("b"), "hello"))
     await world.alarmsUntil("it was tried", () => world.thread("b").admissions > 0)
     await world.until("the pass has ended", () => !world.isDelivering())
