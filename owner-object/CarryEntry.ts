@@ -3,6 +3,8 @@
  *
  * - B1 Whatever happens to the call, the entry has a result, and nothing of it fails its carry.
  * - B2 Whom it comes from is what the owner knows of the thread that it claimed it from, not what the entry says.
+ * - B4 A child is work that was accepted with its parent: an owner that is full of parents lets their children in, or none
+ *   of them could ever end.
  * - B3 What passed the gate ends it, also when its pass lets go: an enrolment without an end would never be visited.
  */
 import { Effect, Exit } from "effect"
@@ -79,10 +81,10 @@ const admitted = (source: Source, heard: Heard, entry: EntryOf<"Message"> | Entr
     const { life, owner, threadId: sender } = source
     const { _tag, id, threadId, ...work } = entry
     const bytes = yield* Effect.fromResult(measure(work, owner.limits))
-    const link =
-      "parent" in work
-        ? { parent: { ...work.parent, threadId: sender } }
-        : { from: { ...work.from, ownerId: life.ownerId, threadId: sender } } // B2
+    const isChild = "parent" in work
+    const link = isChild
+      ? { parent: { ...work.parent, threadId: sender } }
+      : { from: { ...work.from, ownerId: life.ownerId, threadId: sender } } // B2
     const { submissionId } = yield* own(source, heard, {
       threadId,
       brings: 1,
@@ -92,7 +94,7 @@ const admitted = (source: Source, heard: Heard, entry: EntryOf<"Message"> | Entr
           ...work,
           ...link,
           ...addressOf(life, threadId),
-          ...fullness(life, owner.limits),
+          ...(isChild ? {} : fullness(life, owner.limits)), // B4
           idempotencyKey: keyOf(id),
           generation,
           now,

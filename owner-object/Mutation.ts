@@ -111,14 +111,16 @@ export const enrol = (block: Block, options: Enrolling): Generation | undefined 
 interface Held {
   readonly mutations: number
   readonly bytes: number
+  /** Whether it only ends what a thread owes: that makes room, and passes also where there is none. */
+  readonly endsOnly?: boolean | undefined
 }
 
 /** Refuses what the owner has no room for, before anything is written. */
-export const admit = (owner: Owner, life: Life, { bytes, mutations }: Held) =>
+export const admit = (owner: Owner, life: Life, { bytes, endsOnly, mutations }: Held) =>
   Effect.gen(function* () {
     const { limits, host } = owner
     const actualBytes = yield* askStorage("admit", () => host.storage.databaseBytes())
-    if (actualBytes >= limits.databaseBytes) {
+    if (actualBytes >= limits.databaseBytes && endsOnly !== true) {
       return yield* new StorageFull({ actualBytes, maximumBytes: limits.databaseBytes })
     }
     const full =
@@ -247,7 +249,7 @@ export const withMutation = <A, E, EC>(
   options: MutationOptions<A, E, EC>,
 ): Effect.Effect<A, E | EC | StorageFull | StorageUnavailable | Unavailable> =>
   Effect.gen(function* () {
-    const held: Held = { mutations: 1, bytes: options.bytes }
+    const held: Held = { mutations: 1, bytes: options.bytes, endsOnly: options.endsOnly }
     yield* admit(owner, life, held)
     if (laneFull(life, options.threadId, owner.limits)) return yield* overloaded
     const work = Effect.flatMap(enrolling(owner, life, options), (enrolled) =>

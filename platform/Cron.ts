@@ -2,8 +2,8 @@
  * The times of a cron expression: which come, and which have passed. Pure; the one place that knows the library.
  *
  * - C1 An expression has five fields, or six with seconds first; a year, a nickname and a date are none.
- * - C2 An occurrence is strictly later than the time it is asked for. Clocks that are put forward move one that falls
- *   into the gap behind it; put back, a time of day comes once.
+ * - C2 An occurrence is strictly later than the time it is asked for. A single time of day that falls into the gap of
+ *   clocks that are put forward comes behind it; put back, it comes once. Lists, ranges and steps go by the clocks.
  * - C3 What has passed is counted up to a bound, however long nobody looked: the last of it is found all the same.
  */
 import { Cron } from "croner"

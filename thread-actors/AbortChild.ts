@@ -3,16 +3,19 @@
  *
  * - A1 A child that runs is told once the intent is durable; one that does not settles in the block.
  * - A2 A word that comes before its child leaves a mark, by which the late admission settles at once.
+ * - A3 A child that has settled tells its parent once more: a parent that was restored may not have heard of it.
  */
 import { Effect, Result } from "effect"
 import type { ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
 import type { Generation, MessageId, Principal, SubmissionId } from "../contracts/Identifiers.ts"
 import { intend, tell } from "./Abort.ts"
 import { type Block, transactFirst } from "./Block.ts"
+import { noticeParent } from "./ChildNotice.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
-import { type AbortIntent, findKey, readRow } from "./Ledger.ts"
+import { type AbortIntent, findKey, readInput, readRow, type SubmissionRow } from "./Ledger.ts"
+import { pruned } from "./Retention.ts"
 import { abortedBy, settle } from "./Settle.ts"
 import { isText } from "./StoredColumns.ts"
 import type { Thread } from "./Thread.ts"
@@ -54,6 +57,12 @@ interface Done {
 
 const done: Done = { answer: Result.succeed(undefined), running: undefined }
 
+/** What was pruned has nothing to tell any more; whoever heard it before takes it as it is. // A3 */
+const tellAgain = (block: Block, row: SubmissionRow): Done => {
+  if (readInput(block.sql, row.sequence) !== pruned) noticeParent(block, row)
+  return done
+}
+
 const abortIn = (block: Block, call: AbortChild): Done => {
   const late = fenced(block, call.generation)
   if (late !== undefined) return { answer: Result.fail(late), running: undefined }
@@ -63,7 +72,8 @@ const abortIn = (block: Block, call: AbortChild): Done => {
     leaveMark(block, call)
     return done
   }
-  if (row.state === "settled" || row.state === "joined" || row.abort !== null) return done
+  if (row.state === "settled") return tellAgain(block, row)
+  if (row.state === "joined" || row.abort !== null) return done
   const intent = intend(block, row, call)
   if (row.state === "running") return { ...done, running: row.id }
   settle(block, row, abortedBy(intent, false)) // A1

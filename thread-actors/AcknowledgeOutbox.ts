@@ -4,21 +4,24 @@
  * - A1 What is no longer here was acknowledged before; a late word changes nothing.
  * - A2 What may pass is tried again later, longer each time, until its deadline. A child's notice has none: it comes
  *   hourly in the end.
- * - A3 What is refused for good ends there: a message is parked, so that somebody sees it; a child that nobody takes
- *   is a child that has failed, and its parent is told in the same block.
+ * - A3 What is refused for good ends there: a message is parked, so that somebody sees it, and so is a child that nobody
+ *   waits for; another that nobody takes is a child that has failed, and its parent is told in the same block.
+ * - A4 A child whose thread cannot be told to end, for it was forgotten, has ended: nobody else will ever say so.
  */
 import { Effect, Result } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { Unavailable } from "../contracts/Errors.ts"
-import type { Generation } from "../contracts/Identifiers.ts"
+import type { Generation, MessageId } from "../contracts/Identifiers.ts"
 import type { OutboxResult } from "../contracts/Outbox.ts"
 import { type Block, transactFirst } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
+import { findPart } from "./Journal.ts"
 import { delayEntry, findEntry, parkEntry, removeEntry, type StoredEntry } from "./Outbox.ts"
 import { takeChildSettled } from "./SettleChild.ts"
 import type { Thread } from "./Thread.ts"
+import { parsed } from "./Unreadable.ts"
 import { tellAnswered } from "./Waits.ts"
 
 export interface Acknowledgement extends Identity {
@@ -61,6 +64,46 @@ const refusedChild = (
   return { submission: entry.submission, name: entry.name }
 }
 
+/** Whose end its run does not wait for. */
+const isDetached = (block: Block, { name, submission }: StoredEntry): boolean => {
+  const asked = findPart(block.sql, submission, { name, part: 0 })
+  if (asked === undefined) return false
+  return (parsed(asked.payload, "journal") as { readonly detached?: unknown }).detached === true
+}
+
+/** A child that cannot be told to end any more is over: its thread was forgotten. // A4 */
+const lostChild = (block: Block, entry: StoredEntry): Answered => {
+  const said = parsed(entry.payload, "outbox") as {
+    readonly author: string
+    readonly childId: MessageId
+    readonly reason: string
+  }
+  const { author, childId, reason } = said
+  const { name, submission } = entry
+  takeChildSettled(block, submission, {
+    name,
+    childId,
+    settlement: { outcome: "aborted", abort: { author, reason, forced: true } },
+  })
+  return { submission, name }
+}
+
+/** What is refused for good. // A3 A4 */
+const refused = (
+  block: Block,
+  entry: StoredEntry,
+  result: Extract<OutboxResult["result"], { readonly _tag: "Refused" }>,
+): Answered | undefined => {
+  const { kind } = entry
+  if (kind === "Message" || (kind === "Child" && isDetached(block, entry))) {
+    parkEntry(block, entry, result.tag)
+    return undefined
+  }
+  removeEntry(block, entry)
+  if (kind === "Child") return refusedChild(block, entry, result)
+  return kind === "ChildAbort" ? lostChild(block, entry) : undefined
+}
+
 const acknowledgeOne = (block: Block, { id, result }: OutboxResult): Answered | undefined => {
   const entry = findEntry(block.sql, id)
   if (entry === undefined) return undefined // A1
@@ -68,14 +111,8 @@ const acknowledgeOne = (block: Block, { id, result }: OutboxResult): Answered | 
     case "Taken":
       removeEntry(block, entry)
       return undefined
-    case "Refused": {
-      if (entry.kind === "Message") {
-        parkEntry(block, entry, result.tag) // A3
-        return undefined
-      }
-      removeEntry(block, entry)
-      return entry.kind === "Child" ? refusedChild(block, entry, result) : undefined
-    }
+    case "Refused":
+      return refused(block, entry, result)
     case "Delayed":
       delayed(block, entry, result.tag)
       return undefined

@@ -217,7 +217,11 @@ export interface Run<State = never, In = any> {
       schema: JsonCodec<A>,
       options: WaitOptions & { readonly timeout: Duration.Input },
     ): Effect.Effect<A, SignalInvalid | WaitTimedOut>
-    <A>(name: string, schema: JsonCodec<A>, options?: WaitOptions): Effect.Effect<A, SignalInvalid>
+    <A>(
+      name: string,
+      schema: JsonCodec<A>,
+      options?: WaitOptions & { readonly timeout?: undefined },
+    ): Effect.Effect<A, SignalInvalid>
   }
   /**
    * A token for the wait of this name (`waitFor`), for somebody outside: whoever has it may give that wait its value,

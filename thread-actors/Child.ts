@@ -33,7 +33,7 @@ import { jsonCoder } from "./JsonCoder.ts"
 import { misuse } from "./Misuse.ts"
 import { messageIdOf, queue } from "./Outbox.ts"
 import { parentOf } from "./Parent.ts"
-import { encoded } from "./StoredValue.ts"
+import { encoded, sentPlace } from "./StoredValue.ts"
 import { isTitle } from "./Title.ts"
 import { tellOwner } from "./TellOwner.ts"
 import { unfit } from "./UnfitInput.ts"
@@ -63,7 +63,7 @@ const planOf = (running: Running, use: ChildUse): Effect.Effect<Plan> =>
   Effect.suspend(() => {
     const { agent, name, options } = use
     const { limits } = running.thread
-    const input = encoded(agent.input, use.input, { limits, size: "recordBytes" })
+    const input = encoded(agent.input, use.input, sentPlace(limits))
     if (Result.isFailure(input)) return unfit(running, `child ${name}`, input.failure)
     const { title } = options
     if (title !== undefined && !isTitle(title))

@@ -70,6 +70,7 @@ export interface Told {
 
 /** Attempts that are gone: the one that runs here is counted as lost until it has written its end. // W2 */
 const lostLines = ({ live, row }: Told): ReadonlyArray<string> => {
+  if (row.state === "settled") return [] // The claim of the attempt that settled it was never taken back.
   const lost = row.vanished - (live === undefined ? 0 : 1)
   if (lost < 1) return []
   return lost === 1

@@ -7,6 +7,7 @@
  * - R1 A race is decided once: its name has one record.
  * - R2 With it the waits of all other branches end, those of races inside them, too: no later word or time answers
  *   one, and a child that was waited for is told to end.
+ * - R3 Names in branches that have lost stay used: they stand in the record, here those of their open waits.
  */
 import { abortChild } from "./AbortChildren.ts"
 import type { Block } from "./Block.ts"
@@ -51,10 +52,12 @@ const withdraw = (block: Block, row: Racing, wait: StoredWait, race: string): vo
     abortChild(block, row, child, { author: "heddle", reason: `it has lost the race ${race}` })
 }
 
+const lostWaits = (block: Block, row: Racing, winner: Winner): ReadonlyArray<StoredWait> =>
+  waitsOf(block.sql, row.sequence).filter((wait) => hasLost(wait, winner))
+
 /** Withdraws what the branches that have lost wait for. // R2 */
 export const withdrawLost = (block: Block, row: Racing, winner: Winner): void => {
-  for (const wait of waitsOf(block.sql, row.sequence))
-    if (hasLost(wait, winner)) withdraw(block, row, wait, winner.race)
+  for (const wait of lostWaits(block, row, winner)) withdraw(block, row, wait, winner.race)
 }
 
 /** Decides the race of which this wait, just answered, is a whole branch. */
@@ -68,7 +71,10 @@ export const decideBySole = (block: Block, row: Racing, wait: StoredWait): void 
     kind: "WaitWithdrawn",
     name: race,
     epoch: row.epoch,
-    payload: winnerPayload(branch),
+    payload: winnerPayload(
+      branch,
+      lostWaits(block, row, { race, branch }).map(({ name }) => name), // R3
+    ),
   })
   withdrawLost(block, row, { race, branch })
 }

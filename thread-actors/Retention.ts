@@ -7,6 +7,7 @@
  *   is still to have.
  * - N3 Each policy passes over the journal once, in its order: how far it has come is a row of its own, written with what
  *   was pruned.
+ * - N5 What a run has sent keeps its key, which is its id: it may still be delivered once more, and nobody chose it.
  * - N4 A batch looks at a bounded number of records and writes no more of them, however much one run has recorded.
  */
 import type { Sql } from "../platform/ObjectStorage.ts"
@@ -103,10 +104,11 @@ const prune = (batch: Batch, submission: number): boolean => {
     submission,
   )
   if (row !== undefined) clear(batch, [row.settledSequence])
-  // Unique, and nothing that a caller could say: no key of a caller has a line's end.
+  // Unique, and nothing that a caller could say: no key of a caller has a line's end. // N5
   const key = `\n${submission}`
   sql.run(
-    "UPDATE submissions SET input = ?, idempotencyKey = ? WHERE sequence = ?",
+    `UPDATE submissions SET input = ?,
+       idempotencyKey = CASE WHEN parent IS NULL THEN ? ELSE idempotencyKey END WHERE sequence = ?`,
     pruned,
     key,
     submission,

@@ -4,7 +4,7 @@
  * - S1 What is recorded is sent, once; entered again, the run gets the same id.
  */
 import { Effect, Result, Schema } from "effect"
-import { AgentId, type MessageId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import { AgentId, type MessageId, Millis, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Letter } from "./Agent.ts"
 import {
   appendFact,
@@ -18,7 +18,7 @@ import {
 import { bytesOf } from "./Journal.ts"
 import { misuse } from "./Misuse.ts"
 import { messageIdOf, queue } from "./Outbox.ts"
-import { encoded, textOf } from "./StoredValue.ts"
+import { encoded, sentPlace, textOf } from "./StoredValue.ts"
 import { tellOwner } from "./TellOwner.ts"
 import { isTitle } from "./Title.ts"
 import { unfit } from "./UnfitInput.ts"
@@ -34,10 +34,12 @@ interface Plan {
 const isOwnerId = Schema.is(OwnerId)
 const isThreadId = Schema.is(ThreadId)
 const isAgentId = Schema.is(AgentId)
+/** As it is told: the next whole millisecond. */
+const isTime = (millis: number): boolean => Schema.is(Millis)(Math.ceil(millis))
 
 /** The input in its schema's terms, or as it is where only the agent's name is known. */
 const inputOf = ({ thread }: Running, { agent, input }: Letter) => {
-  const place = { limits: thread.limits, size: "recordBytes" } as const
+  const place = sentPlace(thread.limits)
   return "input" in agent ? encoded(agent.input, input, place) : textOf(input, place)
 }
 
@@ -65,8 +67,8 @@ const mistakeIn = (letter: Letter, ownerId: OwnerId): string | undefined => {
   if (!isAgentId(agent?.name)) return "its agent has no name"
   if (delivery !== undefined && delivery !== "queue" && delivery !== "join")
     return "its delivery is neither queue nor join"
-  if (notBefore !== undefined && !(Number.isFinite(notBefore) && notBefore >= 0))
-    return "its time is no number of milliseconds"
+  if (notBefore !== undefined && !isTime(notBefore))
+    return "its time is no number of milliseconds, or past the year 285,000"
   return title === undefined || isTitle(title)
     ? undefined
     : "its title has more than 256 characters, or no text"

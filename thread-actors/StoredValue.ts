@@ -23,8 +23,14 @@ export const whyUnstorable = (why: Unstorable): string =>
 
 export interface Place {
   readonly limits: Limits
-  readonly size: "outputBytes" | "stepResultBytes" | "recordBytes"
+  readonly size: "inputBytes" | "outputBytes" | "stepResultBytes" | "recordBytes"
 }
+
+/** An input that a run sends stands in its own record, and has to be taken as an input there. */
+export const sentPlace = (limits: Limits): Place => ({
+  limits,
+  size: limits.inputBytes < limits.recordBytes ? "inputBytes" : "recordBytes",
+})
 
 const unfit = (reason: string): Unstorable => ({ _tag: "Unfit", reason })
 

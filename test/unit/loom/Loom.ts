@@ -183,6 +183,8 @@ export const makeLoom = (options: LoomOptions) => {
       }
       return found
     },
+    /** The rows of a thread that was called. */
+    database: (threadId: ThreadId) => databases.get(threadId),
     /** The threads that were ever called. */
     threadIds: () => [...databases.keys()],
     explain,
