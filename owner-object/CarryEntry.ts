@@ -11,6 +11,7 @@ import { Effect, Exit } from "effect"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Message } from "../contracts/Outbox.ts"
+import { asForgotten } from "./AsForgotten.ts"
 import { failureOf, within } from "./Call.ts"
 import {
   type EntryResult,
@@ -63,16 +64,20 @@ const own = <A, E, EC>(
   options: MutationOptions<A, E, EC>,
 ): Effect.Effect<A, unknown> =>
   Effect.uninterruptible(
-    withMutation(owner, life, {
-      ...options,
-      call: (generation, now) =>
-        Effect.suspend(() => {
-          heard.called = true
-          return Effect.tap(options.call(generation, now), ({ report }: ThreadAnswer<A, E>) =>
-            Effect.sync(() => void (heard.report = report)),
-          )
-        }),
-    }),
+    asForgotten(
+      owner,
+      options.threadId,
+      withMutation(owner, life, {
+        ...options,
+        call: (generation, now) =>
+          Effect.suspend(() => {
+            heard.called = true
+            return Effect.tap(options.call(generation, now), ({ report }: ThreadAnswer<A, E>) =>
+              Effect.sync(() => void (heard.report = report)),
+            )
+          }),
+      }),
+    ),
   )
 
 /** Has work admitted that a run of this owner has asked for. */

@@ -13,6 +13,7 @@ import { Unavailable } from "../contracts/Errors.ts"
 import type { IdempotencyKey, MessageId, OwnerId, Principal } from "../contracts/Identifiers.ts"
 import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { accepted } from "./AcceptMessages.ts"
+import { asForgotten } from "./AsForgotten.ts"
 import type { Life } from "./Life.ts"
 import { withMutation } from "./Mutation.ts"
 import { addressOf, type Owner } from "./Owner.ts"
@@ -62,7 +63,8 @@ export const deliver = (owner: Owner, life: Life, payload: DeliverPayload) =>
           ({ report }) => Effect.sync(() => void (told = report.agentsDigest)),
         ),
     })
-    return yield* Effect.catchTag(admitted, "AgentNotRegistered", (missing) =>
+    const heard = asForgotten(owner, threadId, admitted)
+    return yield* Effect.catchTag(heard, "AgentNotRegistered", (missing) =>
       Effect.fail(agentsDigest === undefined || agentsDigest === told ? missing : otherAgents),
     ) // E3
   })

@@ -8,6 +8,18 @@ const isPlain = (value: object): boolean => {
 /** Copies JSON; `undefined` may stand for an absent value. Throws on what no wire carries. */
 export const copyJson = <A>(value: A): A => copied(value, "message") as A
 
+/** A key of JSON may be `__proto__`, which an assignment would not make one. */
+const put = (copy: Record<string, unknown>, key: string, value: unknown): void => {
+  if (key !== "__proto__") copy[key] = value
+  else
+    Object.defineProperty(copy, key, {
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    })
+}
+
 const copied = (value: unknown, path: string): unknown => {
   switch (typeof value) {
     case "string":
@@ -23,7 +35,7 @@ const copied = (value: unknown, path: string): unknown => {
       if (!isPlain(value)) break
       const copy: Record<string, unknown> = {}
       for (const key of Object.keys(value))
-        copy[key] = copied((value as Record<string, unknown>)[key], key)
+        put(copy, key, copied((value as Record<string, unknown>)[key], key))
       return copy
     }
     default:

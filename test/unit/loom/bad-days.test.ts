@@ -35,6 +35,17 @@ const agents = [
   Agent.make("tells", io).handler((_, run) =>
     Effect.as(run.send("m", { threadId: ThreadId.make("b"), agent: Brief, input: 1 }), "sent"),
   ),
+  Agent.make("says-and-waits", io).handler(
+    Effect.fn(function* (to, run) {
+      yield* run.send("m", {
+        threadId: ThreadId.make(String(to as string)),
+        agent: Quick,
+        input: 1,
+      })
+      yield* run.approval("go", { summary: "?" })
+      return 1
+    }),
+  ),
   Agent.make("briefs", io).handler((input, run) => Effect.orDie(run.child("kid", Brief, input))),
   Agent.make("late", io).handler((at, run) =>
     run.send("m", {
@@ -200,6 +211,28 @@ describe("a child", () => {
     const { obligations } = await go(loom.client.obligations({ ownerId, agedAfterMillis: 0 }))
     expect(obligations).toMatchObject([{ threadId: "a", blocker: "outbox", name: "kid" }])
   })
+})
+
+it.each([
+  ["two threads that have something for each other", ["a", "b"]],
+  ["a thread that has something for itself", ["a"]],
+] as const)("%s can be forgotten", async (_, names) => {
+  const slow = { messageRetryMillis: 300, messageRetryMaxMillis: 300 }
+  const { loom, submit } = makeDay({ limits: { queuedPerThread: 1, ...slow } })
+  for (const [index, name] of names.entries())
+    await submit(name, "says-and-waits", names[(index + 1) % names.length])
+  const until = Date.now() + 150
+  await loom.alarmsUntil("all wait, and a message was refused", () => Date.now() > until)
+  const forget = () =>
+    Promise.all(
+      names.map((name) =>
+        go(loom.client.forgetThread({ ...said, threadId: ThreadId.make(name), abort: true })),
+      ),
+    )
+  const first = forget()
+  await loom.quiet()
+  await first
+  expect(await forget()).toMatchObject(names.map(() => ({ _tag: "Forgotten" })))
 })
 
 it.each(["tells", "briefs"])(
