@@ -47,7 +47,8 @@ describe("a host lane", () => {
         }),
       3,
     )
-    const world = makeWorld(lane)
+    // More than a slow machine takes for a wave.
+    const world = makeWorld({ ...lane, allowanceMillis: 5_000 })
     await run(world.submit("a"))
     await world.alarmsUntil("three waves", () => state.waves === 3)
     await world.quiet()

@@ -235,8 +235,11 @@ describe("HTTPS over a real connection", () => {
       body: line("observe", { ownerId, threadId }),
       signal: controller.signal,
     })
-    const { value } = (await response.body?.getReader().read()) ?? {}
-    expect(new TextDecoder().decode(value)).toContain(`"Opened"`)
+    const reader = response.body?.getReader()
+    let first = ""
+    // Until there is something to tell, empty lines say that it is still there.
+    while (first.trim() === "") first += new TextDecoder().decode((await reader?.read())?.value)
+    expect(first).toContain(`"Opened"`)
     const name = encodeURIComponent(`${ownerId}/${threadId}`)
     let idle = false
     const told = fetch(`${workerd.url}/idle?name=${name}`).then(() => (idle = true))

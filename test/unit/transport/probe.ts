@@ -55,7 +55,8 @@ export const until = Effect.fnUntraced(function* (
   holds: () => boolean,
   saw: () => unknown = () => undefined,
 ) {
-  for (let turns = 0; turns < 2_000; turns++) {
+  // Of time, and not of turns: on a slow machine a turn is soon over that has little to do.
+  for (const end = performance.now() + 10_000; performance.now() < end;) {
     if (holds()) return
     yield* turn
   }
