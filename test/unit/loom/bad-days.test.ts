@@ -38,7 +38,7 @@ const agents = [
   Agent.make("says-and-waits", io).handler(
     Effect.fn(function* (to, run) {
       yield* run.send("m", {
-        threadId: ThreadId.make(String(to as string)),
+        threadId: ThreadId.make(to as string),
         agent: Quick,
         input: 1,
       })
