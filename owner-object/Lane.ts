@@ -166,6 +166,16 @@ export const isPublicationSlow = ({ marks, publishTicket }: Lane): boolean =>
 export const isRunning = (lane: Lane): boolean =>
   lane.report?.head?.state === "running" && lane.report.recoverAt === undefined
 
+/**
+ * The wait for an agent that keeps the head from starting. A head that starts at no time waits for something else: an
+ * attempt has had its agent since, and its answer was lost.
+ */
+export const agentWait = ({ marks, report }: Lane): BindingWait | undefined => {
+  const { binding } = marks
+  const isOfHead = binding !== undefined && binding.submissionId === report?.head?.submissionId
+  return isOfHead && report?.dueAt !== undefined ? binding : undefined
+}
+
 /** Of which agent an attempt may run in the thread; a turn that nobody answered may have started one. */
 export const agentAtWork = (lane: Lane | undefined): AgentId | undefined => {
   const head = lane?.report?.head

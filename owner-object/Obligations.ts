@@ -13,7 +13,7 @@ import type { Limits } from "../contracts/Limits.ts"
 import type { Obligation, ObligationPage } from "../contracts/Obligation.ts"
 import type { RecoveryFault } from "../contracts/Recovery.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
-import { isHeld, type Lane } from "./Lane.ts"
+import { agentWait, isHeld, type Lane } from "./Lane.ts"
 import { pageLanes } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./FaultTable.ts"
@@ -70,11 +70,11 @@ export const heldBy = (
     )
   }
   if (report.head === undefined) return undefined
-  const { acceptedAt = now, submissionId } = report.head
+  const { acceptedAt = now } = report.head
   if (marks.stalledUntilAt !== undefined) return by("stalled", marks.stalledSinceAt ?? acceptedAt)
-  const { binding } = marks
+  const binding = agentWait(lane)
   // A tool that is missing is told by the report, one wait for each call.
-  if (binding?.submissionId === submissionId && binding.ofTool !== true) {
+  if (binding !== undefined && binding.ofTool !== true) {
     return by("binding", binding.sinceAt ?? binding.reportedAt, binding.name)
   }
   if (isHeld(lane.work)) {

@@ -15,7 +15,7 @@
  */
 import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
-import { heldOf, isHeld, isRunning, type Lane, type Work } from "./Lane.ts"
+import { agentWait, heldOf, isHeld, isRunning, type Lane, type Work } from "./Lane.ts"
 
 /** Something to do, from a time on (epoch milliseconds; 0 or any past time is now). */
 export interface Need {
@@ -60,8 +60,8 @@ const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined
     const at = Math.max(dueAt, lane.marks.stalledUntilAt)
     return starting(lane, { work: "dispatch", at }, now)
   }
-  const binding = lane.marks.binding
-  if (binding !== undefined && binding.submissionId === report.head?.submissionId) {
+  const binding = agentWait(lane)
+  if (binding !== undefined) {
     return starting(lane, { work: "binding", at: Math.max(dueAt, binding.notBefore) }, now)
   }
   const work = lane.marks.held === true ? "held" : "dispatch"

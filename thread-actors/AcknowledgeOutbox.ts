@@ -17,9 +17,8 @@ import { type Block, transactFirst } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
-import { findPart } from "./Journal.ts"
 import { delayEntry, findEntry, parkEntry, removeEntry, type StoredEntry } from "./Outbox.ts"
-import { takeChildSettled } from "./SettleChild.ts"
+import { requestedChild, takeChildSettled } from "./SettleChild.ts"
 import type { Thread } from "./Thread.ts"
 import { parsed } from "./Unreadable.ts"
 import { tellAnswered } from "./Waits.ts"
@@ -64,13 +63,6 @@ const refusedChild = (
   return { submission: entry.submission, name: entry.name }
 }
 
-/** Whose end its run does not wait for. */
-const isDetached = (block: Block, { name, submission }: StoredEntry): boolean => {
-  const asked = findPart(block.sql, submission, { name, part: 0 })
-  if (asked === undefined) return false
-  return (parsed(asked.payload, "journal") as { readonly detached?: unknown }).detached === true
-}
-
 /** A child that cannot be told to end any more is over: its thread was forgotten. // A4 */
 const lostChild = (block: Block, entry: StoredEntry): Answered => {
   const said = parsed(entry.payload, "outbox") as {
@@ -94,8 +86,9 @@ const refused = (
   entry: StoredEntry,
   result: Extract<OutboxResult["result"], { readonly _tag: "Refused" }>,
 ): Answered | undefined => {
-  const { kind } = entry
-  if (kind === "Message" || (kind === "Child" && isDetached(block, entry))) {
+  const { kind, name, submission } = entry
+  const isAlone = kind === "Child" && requestedChild(block, submission, name)?.isDetached === true
+  if (kind === "Message" || isAlone) {
     parkEntry(block, entry, result.tag)
     return undefined
   }

@@ -281,7 +281,7 @@ export const carryAgain = (block: Block, submission: number, deadlineMillis: num
       ...entry,
       ownerId: ownerId as OwnerId,
       threadId: threadId as ThreadId,
-      deadlineAt: block.now + deadlineMillis,
+      deadlineAt: entry.deadlineAt === null ? null : block.now + deadlineMillis,
     })
   }
   return parked.length

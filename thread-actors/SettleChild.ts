@@ -54,12 +54,20 @@ const payloadOf = ({ childId, settlement }: ChildSettled): string => {
   return text.success.text
 }
 
+/** The child that a run has asked for under a name, and whether it waits for it. */
+export const requestedChild = (block: Block, submission: number, name: string) => {
+  const asked = findPart(block.sql, submission, { name, part: 0 })
+  if (asked?.kind !== "ChildRequested") return undefined
+  const { childId, detached } = parsed(asked.payload, "journal") as Readonly<
+    Record<string, unknown>
+  >
+  return { childId, isDetached: detached === true }
+}
+
 /** Whether this run has asked for that child, and waits for it. */
 const isAwaited = (block: Block, submission: number, { childId, name }: ChildSettled): boolean => {
-  const asked = findPart(block.sql, submission, { name, part: 0 })
-  if (asked?.kind !== "ChildRequested") return false
-  const said = parsed(asked.payload, "journal") as { readonly [field: string]: unknown }
-  return said["childId"] === childId && said["detached"] !== true
+  const asked = requestedChild(block, submission, name)
+  return asked?.childId === childId && asked.isDetached === false
 }
 
 /** Takes it in a block. */

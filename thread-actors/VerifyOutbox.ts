@@ -6,7 +6,7 @@
  * - X2 An entry carries one fact: its id is that of the fact, the fact is there, and it goes where the fact says.
  * - X3 Of each target the first row that is not parked has a time and no other has, so that none of them waits for
  *   ever; and those of one target stand in the order of their facts, unless somebody had one carried again.
- * - X4 Only messages are parked, and each says why; only they have a deadline.
+ * - X4 Only messages and detached children are parked, and each says why; only messages have a deadline.
  *
  * What was carried and acknowledged leaves nothing behind: that a row is missing cannot be told from that.
  */
@@ -86,7 +86,9 @@ const requestOf = (sent: Sent): Fields | string => {
 
 const otherChild = (sent: Sent): string | undefined => {
   const said = requestOf(sent)
-  return typeof said === "string" ? said : undefined
+  if (typeof said === "string") return said
+  const waits = said["detached"] !== true && sent.entry.parkedAt !== null
+  return waits ? "it is parked, and its run waits for it" : undefined // X4
 }
 
 const otherAbort = (sent: Sent): string | undefined => {
@@ -132,7 +134,7 @@ const misparked = ({ deadlineAt, kind, nextAt, parkedAt, parkedFor }: StoredEntr
   if ((parkedAt === null) !== (parkedFor === null) || parkedFor === "")
     return "it does not say whether, or for what, it is parked"
   if (parkedAt === null) return undefined
-  if (kind !== "Message") return "it is parked and no message"
+  if (kind !== "Message" && kind !== "Child") return "it is parked, and neither message nor child"
   return nextAt === null ? undefined : "it is parked and to be carried"
 }
 

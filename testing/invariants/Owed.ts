@@ -4,6 +4,7 @@
  *
  * - O1 Whatever else is open in a quiet world could have run, and is left: against I20, and after an accident to
  *   its owner against I16.
+ * - O4 What has joined a run waits with it.
  * - O2 What a handler was given is not unknown any more.
  * - O3 What an owner shows of a thread is what the thread holds; its counters are what its lanes add up to.
  */
@@ -21,6 +22,8 @@ interface Open {
   readonly sequence: number
   readonly id: string
   readonly state: string
+  /** Of one that has joined: its host's sequence. */
+  readonly host: number | null
 }
 
 const isPaused = ({ state }: SimulatedObject): boolean =>
@@ -68,7 +71,7 @@ const waitsOf = (
 ): ReadonlyArray<string> => {
   if (!thread.state.hasTable("submissions")) return []
   const open = thread.state.read<Open>(
-    "SELECT sequence, id, state FROM submissions WHERE state <> 'settled'",
+    "SELECT sequence, id, state, host FROM submissions WHERE state <> 'settled'",
   )
   const parked = parkedWaits(thread)
   if (open.length === 0) return parked
@@ -80,8 +83,9 @@ const waitsOf = (
     if (talking !== undefined)
       return [...waits, ...talking, ...unknownWaits(world, thread, open, violate)]
   }
-  for (const { sequence, state } of open) {
+  for (const { host, sequence, state } of open) {
     if (state === "unknown" || paused) continue
+    if (open.some((one) => one.sequence === host && one.state === "unknown")) continue // O4
     const broken = world.forgotten.has(thread.name) ? "I16" : "I20"
     violate(broken, `${thread.name}: submission ${sequence} is ${state} and is left`) // O1
   }

@@ -204,12 +204,17 @@ describe("a child", () => {
     expect(await isSettled("a", parent.submissionId)).toBe(true)
   })
 
-  it("that nobody waits for and nobody takes is told to operators", async () => {
+  it("that nobody waits for and nobody takes is told to operators, who may have it tried again", async () => {
     const { loom, submit } = makeDay()
-    await submit("a", "leaves")
-    await loom.quiet()
-    const { obligations } = await go(loom.client.obligations({ ownerId, agedAfterMillis: 0 }))
-    expect(obligations).toMatchObject([{ threadId: "a", blocker: "outbox", name: "kid" }])
+    const { submissionId } = await submit("a", "leaves")
+    for (let tries = 0; tries < 2; tries++) {
+      await loom.quiet()
+      const { obligations } = await go(loom.client.obligations({ ownerId, agedAfterMillis: 0 }))
+      expect(obligations).toMatchObject([{ threadId: "a", blocker: "outbox", name: "kid" }])
+      expect(await loom.unverified("a")).toEqual([])
+      await go(loom.client.retry({ ...said, threadId: ThreadId.make("a"), submissionId }))
+      expect(await loom.unverified("a")).toEqual([])
+    }
   })
 })
 

@@ -176,6 +176,12 @@ describe("what a lane needs", () => {
       work: "binding",
       at: now + 5_000,
     })
+    // One that waits for its children has had its agent since; the thread's schedules are not put off by that.
+    const waits = { head: { ...headOf("suspended"), submissionId }, upkeepAt: now }
+    expect(need(laneOf({ report: reportOf(waits), marks: { binding } }))).toEqual({
+      work: "dispatch",
+      at: now,
+    })
     const other = { ...binding, submissionId: "another" as typeof submissionId }
     expect(need(laneOf({ report: ready(), marks: { binding: other } }))).toEqual({
       work: "dispatch",

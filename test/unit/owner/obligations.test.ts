@@ -245,6 +245,13 @@ describe("what is owed", () => {
         marks: { binding: { ...binding, submissionId: other } },
       },
     ],
+    [
+      "a wait for an agent that an attempt has had since",
+      {
+        report: reportOf({ head: aged("suspended", 5 * second), nonterminal: 1 }),
+        marks: { binding },
+      },
+    ],
     ["failures that a visit has ended", { report: reportOf(), marks: { failures: 1 } }],
   ])("tells nothing of %s", (_, lane) => {
     expect(owed(lane)).toEqual([])

@@ -280,7 +280,7 @@ describe("verify finds in the outbox", () => {
     [
       "a parked child",
       "parkedAt = 1, parkedFor = 'x', nextAt = NULL WHERE kind = 'Child' AND name = 'one'",
-      "it is parked and no message",
+      "it is parked, and its run waits for it",
     ],
     ["a child's deadline", "deadlineAt = 1 WHERE kind = 'Child'", "it has a deadline"],
     ["a child's target", "target = 'acme/x' WHERE kind = 'Child'", "names another target"],
