@@ -67,7 +67,7 @@ export const requestedChild = (block: Block, submission: number, name: string) =
 /** Whether this run has asked for that child, and waits for it. */
 const isAwaited = (block: Block, submission: number, { childId, name }: ChildSettled): boolean => {
   const asked = requestedChild(block, submission, name)
-  return asked?.childId === childId && asked.isDetached === false
+  return asked !== undefined && asked.childId === childId && !asked.isDetached
 }
 
 /** Takes it in a block. */

@@ -1,8 +1,14 @@
 /** One owner over real threads, all in Node: both objects as they are, on `node:sqlite`. */
-import { Context, Effect, Layer, Scope } from "effect"
+import { Context, Effect, Layer, type Schema, Scope } from "effect"
 import { callerHeaders } from "../../../contracts/Authorization.ts"
 import type { SubmissionId } from "../../../contracts/Identifiers.ts"
-import { OwnerId, Principal, ThreadId } from "../../../contracts/Identifiers.ts"
+import {
+  AgentId,
+  IdempotencyKey,
+  OwnerId,
+  Principal,
+  ThreadId,
+} from "../../../contracts/Identifiers.ts"
 import { makeLimits } from "../../../contracts/Limits.ts"
 import { ThreadRpc } from "../../../contracts/ThreadRpc.ts"
 import type { VerifyCheck, VerifyReply } from "../../../contracts/Verify.ts"
@@ -183,6 +189,22 @@ export const makeLoom = (options: LoomOptions) => {
       }
       return found
     },
+    /** Submits an input for an agent, under a key of its own unless one is named. */
+    give: (
+      threadId: string,
+      agent: string,
+      input: Schema.Json,
+      key = `${threadId} ${agent} ${JSON.stringify(input).slice(0, 64)}`,
+    ) =>
+      Effect.runPromise(
+        world.client.submit({
+          ownerId,
+          threadId: ThreadId.make(threadId),
+          agent: AgentId.make(agent),
+          input,
+          idempotencyKey: IdempotencyKey.make(key),
+        }),
+      ),
     /** The rows of a thread that was called. */
     database: (threadId: ThreadId) => databases.get(threadId),
     /** The threads that were ever called. */

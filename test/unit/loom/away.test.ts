@@ -1,7 +1,7 @@
 /** Somebody is away for ten minutes: another owner that is sent to, a thread that a child was asked of. */
 import { Effect, Schema } from "effect"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
-import { AgentId, IdempotencyKey, OwnerId, ThreadId } from "../../../contracts/Identifiers.ts"
+import { OwnerId, ThreadId } from "../../../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../../../contracts/Limits.ts"
 import { connectionLost, inMemoryTarget } from "../../../contracts/transport/InMemory.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
@@ -34,17 +34,6 @@ const pass = async (looms: ReadonlyArray<Loom>, millis: number, isOver = () => f
     for (let turn = 0; turn < 12; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 }
-
-const submit = (loom: Loom, threadId: string, agent: string, input: unknown) =>
-  go(
-    loom.client.submit({
-      ownerId,
-      threadId: ThreadId.make(threadId),
-      agent: AgentId.make(agent),
-      input,
-      idempotencyKey: IdempotencyKey.make(`${threadId} ${agent}`),
-    }),
-  )
 
 /** How somebody is away. */
 type Manner = "is here" | "hangs" | "refuses" | "is gone"
@@ -105,7 +94,7 @@ describe("a target owner that is away for ten minutes", () => {
       is(manner)
       const senders = "abcdefghijklm".split("")
       const receipts = await Promise.all(
-        senders.map((name) => submit(sending, name, "sender", peerId)),
+        senders.map((name) => sending.give(name, "sender", peerId)),
       )
       const openUntil = async (thread: string, receipt: (typeof receipts)[number]) => {
         const sentAt = Date.now()
@@ -121,7 +110,7 @@ describe("a target owner that is away for ten minutes", () => {
         waits.push(await openUntil(senders[index] ?? "", receipt))
       for (let index = 0; Date.now() < begunAt + 10 * minute; index++) {
         const name = `other-${index}`
-        waits.push(await openUntil(name, await submit(sending, name, "sender", "")))
+        waits.push(await openUntil(name, await sending.give(name, "sender", "")))
         await pass(looms, 5 * second, () => came.includes(`${name} ${letters - 1}`))
         expect(came.splice(0)).toEqual(names(name))
         await pass(looms, 20 * second)
@@ -183,7 +172,7 @@ describe("a parent whose child's thread is away for ten minutes", () => {
       it(`and ${manner} ${when} waits, says so, and goes on with the child's word`, async () => {
         const { bodies, is, loom } = makeFamily()
         if (before === 0) is(manner)
-        const { submissionId } = await submit(loom, "p", "parent", null)
+        const { submissionId } = await loom.give("p", "parent", null)
         await pass([loom], before)
         is(manner)
         await pass([loom], 10 * minute)

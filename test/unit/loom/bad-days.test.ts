@@ -1,13 +1,7 @@
 /** Days on which something was lost or full, and what a run has asked for must end all the same. */
 import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import {
-  AgentId,
-  IdempotencyKey,
-  StepName,
-  type SubmissionId,
-  ThreadId,
-} from "../../../contracts/Identifiers.ts"
+import { StepName, type SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { ownerId } from "../owner/OwnerWorld.ts"
 import { makeLoom, type LoomOptions } from "./Loom.ts"
@@ -69,15 +63,7 @@ const makeDay = (options: Partial<LoomOptions> = {}) => {
   const limits = { ...soon, forgetRetryMaxMillis: 20, retentionRetryMillis: 30, ...options.limits }
   const loom = makeLoom({ agents, ...options, limits })
   const submit = (threadId: string, agent: string, input: number | string = 1) =>
-    go(
-      loom.client.submit({
-        ownerId,
-        threadId: ThreadId.make(threadId),
-        agent: AgentId.make(agent),
-        input,
-        idempotencyKey: IdempotencyKey.make(`${threadId} ${agent}`),
-      }),
-    )
+    loom.give(threadId, agent, input)
   const kidOf = async (threadId: string): Promise<ThreadId> => {
     const { records } = await loom.history(threadId)
     const asked = records.find(({ kind }) => kind === "ChildRequested")

@@ -1,7 +1,6 @@
 /** Children over one owner: asked for once, taken once, and told back. */
 import { Effect, Result, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { AgentId, ThreadId } from "../../../contracts/Identifiers.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { ownerId } from "../owner/OwnerWorld.ts"
 import { makeLoom } from "./Loom.ts"
@@ -29,23 +28,10 @@ const ParentLive = Parent.handler(
   }),
 )
 
-type Loom = ReturnType<typeof makeLoom>
-
-const submit = (loom: Loom, threadId: string, agent: string, input: unknown) =>
-  go(
-    loom.client.submit({
-      ownerId,
-      threadId: ThreadId.make(threadId),
-      agent: AgentId.make(agent),
-      input,
-      idempotencyKey: `${threadId}:${JSON.stringify(input)}` as never,
-    }),
-  )
-
 describe("children", () => {
   it("are asked for once each, and their ends are typed values of their parent", async () => {
     const loom = makeLoom({ agents: [HalfLive, ParentLive] })
-    const { submissionId } = await submit(loom, "p", "parent", 4)
+    const { submissionId } = await loom.give("p", "parent", 4)
     await loom.quiet()
     expect(await loom.status("p", submissionId)).toMatchObject({
       state: "settled",
@@ -62,7 +48,7 @@ describe("children", () => {
 
   it("of a hundred are all heard of", async () => {
     const loom = makeLoom({ agents: [HalfLive, ParentLive] })
-    const { submissionId } = await submit(loom, "p", "parent", 100)
+    const { submissionId } = await loom.give("p", "parent", 100)
     await loom.quiet()
     const { settlement } = await loom.status("p", submissionId)
     expect(settlement?.output).toHaveLength(100)

@@ -4,13 +4,7 @@
  */
 import { Effect, Result } from "effect"
 import { describe, expect, inject, it } from "vitest"
-import {
-  AgentId,
-  IdempotencyKey,
-  StepName,
-  type SubmissionId,
-  ThreadId,
-} from "../../../contracts/Identifiers.ts"
+import { StepName, type SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
 import { ownerId } from "../owner/OwnerWorld.ts"
 import { agents, type Kind } from "../thread/family.ts"
 import { makeLoom } from "./Loom.ts"
@@ -36,15 +30,7 @@ interface Place {
 const makeTwo = async (kind: Kind) => {
   const loom = makeLoom({ agents, limits: { watchMillis: 100 } })
   const threadId = ThreadId.make("p")
-  const { submissionId } = await go(
-    loom.client.submit({
-      ownerId,
-      threadId,
-      agent: AgentId.make(kind),
-      input: 1,
-      idempotencyKey: IdempotencyKey.make("go"),
-    }),
-  )
+  const { submissionId } = await loom.give(threadId, kind, 1)
   await loom.quiet()
   const parent: Place = { threadId, submissionId }
   const { records } = await loom.history("p")

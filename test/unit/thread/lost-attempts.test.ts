@@ -4,6 +4,13 @@ import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { accepted, answers, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
 
+const untilEnded = (old: { readonly isRunning: () => boolean }) =>
+  until(
+    "the old attempt has ended",
+    () => old.isRunning(),
+    (running) => !running,
+  )
+
 describe("a superseded attempt", () => {
   /** The first incarnation waits for its gate outside of any step; the second one hangs. */
   const makeStale = () => {
@@ -34,11 +41,7 @@ describe("a superseded attempt", () => {
       await go(world.process({ attentionMillis: 5 }))
       const before = world.storage.dump()
       life.gate = true
-      await until(
-        "the old attempt has ended",
-        () => old.isRunning(),
-        (running) => !running,
-      )
+      await untilEnded(old)
       expect(world.storage.dump()).toBe(before)
       expect(await go(world.status(submissionId))).toMatchObject({ state: "running", attempts: 2 })
     },
@@ -53,11 +56,7 @@ describe("a superseded attempt", () => {
     await go(world.recover())
     const before = world.storage.dump()
     life.gate = true
-    await until(
-      "the old attempt has ended",
-      () => old.isRunning(),
-      (running) => !running,
-    )
+    await untilEnded(old)
     expect(world.storage.dump()).toBe(before)
   })
 
