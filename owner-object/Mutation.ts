@@ -8,7 +8,8 @@
  * - M1 The body does not start unless its enrolment and its alarm are committed.
  * - M2 An enrolment of unknown fate stays until a fenced visit.
  * - M3 Finish never delays the reply: it runs in one macrotask for all that wait, or in the next block.
- * - M4 A mutation that a newer fence refused is sent once more under a new generation.
+ * - M4 A mutation that came too late by the thread's own account, behind a newer fence or carried out before, is sent once
+ *   more under a new generation.
  * - M5 A condemned lane takes no new mutation, and nothing of one is written; but for what only ends something that
  *   its thread owes, without which it could never be forgotten.
  * - M6 What a mutation may bring is counted from its enrolment to its finish, so that those under way together do not
@@ -170,11 +171,9 @@ const finishing =
     scheduleFinish(owner, life)
   }
 
-const refusedByFence = <A, E>(answer: ThreadAnswer<A, E>, generation: Generation): boolean =>
-  answer.result._tag === "Failure" &&
-  answer.result.error instanceof Unavailable &&
-  answer.report.fence !== undefined &&
-  answer.report.fence >= generation
+/** Of all that a thread refuses, this is how it says that a generation is spent. // M4 */
+const cameTooLate = <A, E>({ result }: ThreadAnswer<A, E>): boolean =>
+  result._tag === "Failure" && result.error instanceof Unavailable
 
 /** Whether nothing of what the call carried was taken. */
 const isRefused = <A, E>(
@@ -228,7 +227,7 @@ const enrolling = (owner: Owner, life: Life, options: Enrolling) =>
 const resultOf = <A, E>({ result }: ThreadAnswer<A, E>): Effect.Effect<A, E> =>
   result._tag === "Success" ? Effect.succeed(result.value) : Effect.fail(result.error)
 
-/** The call of a mutation that is enrolled; one that a newer fence refused is sent once more. */
+/** The call of a mutation that is enrolled; one that came too late is sent once more. */
 export const afterEnrolment = <A, E, EC>(
   owner: Owner,
   life: Life,
@@ -237,7 +236,7 @@ export const afterEnrolment = <A, E, EC>(
 ): Effect.Effect<A, E | EC | StorageUnavailable | Unavailable> =>
   Effect.gen(function* () {
     const answer = yield* calling(owner, options, enrolled)
-    if (!refusedByFence(answer, enrolled.generation)) return yield* resultOf(answer)
+    if (!cameTooLate(answer)) return yield* resultOf(answer)
     const again = yield* enrolling(owner, life, options)
     return yield* resultOf(yield* calling(owner, options, again)) // M4
   })

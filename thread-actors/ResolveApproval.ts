@@ -21,7 +21,7 @@ import type { Identity } from "./Identity.ts"
 import { findPart } from "./Journal.ts"
 import { readHost, readRow, sequenceOf, type SubmissionRow } from "./Ledger.ts"
 import { recordIdOf } from "./OpenCalls.ts"
-import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
+import { kept, submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import type { Thread } from "./Thread.ts"
 import { parsed, Unreadable } from "./Unreadable.ts"
 import { answerPart, findWait } from "./WaitRows.ts"
@@ -119,10 +119,8 @@ const decideIn = (block: Block, command: ApprovalCommand): Done => {
     recordAnswer(block, row, name, { kind: "ApprovalDecided", payload: payloadOf(command) })
   const answered = waits ? [...fired, name] : fired
   if (answered.length > 0) resumeWaiting(block, row) // P3
-  return {
-    answer: waits ? replyOf(block, row, command) : Result.fail(notAwaiting(block, row, name)),
-    answered,
-  }
+  const answer = waits ? replyOf(block, row, command) : Result.fail(notAwaiting(block, row, name))
+  return { answer: kept(block, command, answer), answered }
 }
 
 /** Takes the command. A refusal is an answer; what kept the thread from looking is a failure. */

@@ -4,8 +4,10 @@
  *
  * - R1 Only rest is ended: a time that its caller has asked for, a call whose end is waited for and a word
  *   that is waited for stay.
- * - R2 What was changed is recorded with who said so; where nothing is, the state is told and nothing written.
+ * - R2 What was changed is recorded with who said so; where nothing is, the state is told and nothing recorded.
  * - R3 Messages outlive their run: those of one that has settled are carried again, too.
+ * - R4 An order is carried out once, whatever it came to: a replay of it by the platform would change a thread behind its
+ *   owner's back.
  */
 import { type Effect, Result } from "effect"
 import { JoinedToHost, NotAwaiting, SettlementConflict } from "../contracts/Errors.ts"
@@ -14,6 +16,7 @@ import type { RetryRefusal, RetryReply } from "../contracts/Retry.ts"
 import type { Outcome } from "../contracts/Submission.ts"
 import { type Block, transact } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
+import { remember } from "./Fence.ts"
 import { suspensionOf } from "./Suspension.ts"
 import { readHead } from "./Head.ts"
 import type { Identity } from "./Identity.ts"
@@ -109,6 +112,7 @@ const retryIn = (block: Block, order: RetryOrder): Answer => {
   const found = submissionOf(block, order)
   if (Result.isFailure(found)) return Result.fail(found.failure)
   const row = found.success
+  remember(block, order.generation) // R4
   const carried = carryAgain(block, row.sequence, block.thread.limits.messageDeadlineMillis)
   if (carried > 0) {
     recordOrder(block, row, order) // R3

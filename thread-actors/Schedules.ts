@@ -4,7 +4,8 @@
  * - S1 The same again changes nothing: it keeps its next time and what is told of it. Other content replaces it, and
  *   counts from now.
  * - S2 What cannot be stored or means nothing is refused before anything is written.
- * - S3 A refusal that could turn out otherwise later is remembered, like that of an admission.
+ * - S3 Each order is carried out once: a replay of it by the platform neither brings a schedule back nor takes a newer one
+ *   away.
  * - S4 A removed schedule gives nothing more; what it has given already stays.
  */
 import { Effect, Result } from "effect"
@@ -17,7 +18,7 @@ import type {
   UnscheduleRefusal,
   UnscheduleReply,
 } from "../contracts/Schedule.ts"
-import { contentOf, mayTurnOut, storageFull } from "./Admission.ts"
+import { contentOf, storageFull } from "./Admission.ts"
 import { type Block, touch, transact, transactFirst } from "./Block.ts"
 import { nextOccurrence } from "../platform/Cron.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
@@ -125,13 +126,11 @@ const setIn = (block: Block, { bytes: _bytes, ...said }: Said): Schedule => {
 const scheduleIn = (block: Block, said: Said, generation: Generation): Answer => {
   const late = fenced(block, generation)
   if (late !== undefined) return Result.fail(late)
+  remember(block, generation) // S3
   const before = findSchedule(block.sql, said.name)
   if (before !== undefined && isSame(before, said)) return Result.succeed(toldSchedule(before)) // S1
   const refusal = limited(block, said, before === undefined)
-  if (refusal === undefined) return Result.succeed(setIn(block, said)) // S1
-  const answer = Result.fail(refusal)
-  if (mayTurnOut(answer)) remember(block, generation) // S3
-  return answer
+  return refusal === undefined ? Result.succeed(setIn(block, said)) : Result.fail(refusal) // S1
 }
 
 /** Sets a schedule. */
@@ -152,6 +151,7 @@ const unscheduleIn = (
 ): Result.Result<UnscheduleReply, UnscheduleRefusal> => {
   const late = fenced(block, generation)
   if (late !== undefined) return Result.fail(late)
+  remember(block, generation) // S3
   const removed = removeSchedule(block.sql, name) // S4
   if (removed) touch(block)
   return Result.succeed({ removed })

@@ -27,7 +27,7 @@ import type { Identity } from "./Identity.ts"
 import { append, bytesOf, findPart, findRecordedAt, runSize } from "./Journal.ts"
 import { readHost, readRow, sequenceOf, type SubmissionRow } from "./Ledger.ts"
 import { sizeLimit } from "./SizeLimit.ts"
-import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
+import { kept, submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import { suspensionOf } from "./Suspension.ts"
 import type { Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
@@ -160,7 +160,7 @@ const signalIn = (block: Block, said: Said): Done => {
   const before = first(block, row, said)
   if (before !== undefined) return { answer: before, answered: [] }
   const fired = fireDue(block, row) // G2
-  const answer = takeIn(block, row, said)
+  const answer = kept(block, said, takeIn(block, row, said))
   const answered = Result.isSuccess(answer) ? [...fired, said.name] : fired
   if (answered.length === 0) return { answer, answered }
   resumeWaiting(block, row) // G4

@@ -3,7 +3,8 @@
  *
  * - C1 An untouched thread has given no id away, and stays untouched.
  * - C2 The fence comes first. A command about a submission that is not here is kept by its generation: a
- *   replay of it stays refused.
+ *   replay of it stays refused. So is one that was refused and could be taken later: a replay by the platform, seconds
+ *   later, would else be carried out behind its owner's back.
  */
 import { Effect, Result } from "effect"
 import { SubmissionNotFound, type Unavailable } from "../contracts/Errors.ts"
@@ -41,4 +42,17 @@ export const submissionOf = (
   if (row !== undefined) return Result.succeed(row)
   remember(block, command.generation)
   return notFound(command)
+}
+
+/** Refusals of a command that the same call could escape later. */
+const passing: ReadonlySet<string> = new Set(["NotAwaiting", "AdmissionLimitExceeded"])
+
+/** The answer of a command, whose generation is kept if the same call could be answered otherwise later. // C2 */
+export const kept = <A, E extends { readonly _tag: string }>(
+  block: Block,
+  { generation }: { readonly generation: Generation },
+  answer: Result.Result<A, E>,
+): Result.Result<A, E> => {
+  if (Result.isFailure(answer) && passing.has(answer.failure._tag)) remember(block, generation)
+  return answer
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { SubmissionId } from "../../../contracts/Identifiers.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { withoutRest } from "../../../thread-actors/Retry.ts"
-import { accepted, answers, drain, go, makeWorld, tags } from "./harness.ts"
+import { accepted, answers, drain, go, makeWorld, tags, type World } from "./harness.ts"
 import { operate, refused, taken } from "./operators.ts"
 
 const io = { input: Schema.String, output: Schema.String }
@@ -42,6 +42,10 @@ const makeFlakyStep = () => {
   )
   return { life, agent }
 }
+
+/** Every row, but for the list of generations that the thread keeps. */
+const rowsOf = (world: World): string =>
+  world.storage.dump().replace(/\\"refused\\":\\"[^\\]*\\"/, "")
 
 describe("a retry", () => {
   it("has a run that rests for a declared retry go on at once, and says so", async () => {
@@ -111,10 +115,10 @@ describe("a retry", () => {
     await go(world.process())
     await taken(operate(world).retry(submissionId))
     world.crash()
-    const dump = world.storage.dump()
+    const dump = rowsOf(world)
     const again = await taken(operate(world).retry(submissionId))
     expect(again).toEqual({ state: "ready", dueAt: world.time.now })
-    expect(world.storage.dump()).toBe(dump)
+    expect(rowsOf(world)).toBe(dump)
     life.works = true
     expect(await tags(world.process())).toEqual(["Settled"])
   })
@@ -131,7 +135,13 @@ describe("a retry", () => {
       void operate(world).retry(submissionId, { generation: sent })
       await world.stopped()
       world.crash()
-      await taken(operate(world).retry(submissionId, { generation: sent }))
+      // What was carried out is refused, and sent anew by the owner.
+      if (stopAt === "retry:after")
+        expect(
+          await refused(operate(world).retry(submissionId, { generation: sent })),
+        ).toMatchObject({ _tag: "Unavailable", retryable: true })
+      const generation = stopAt === "retry:after" ? world.generation() : sent
+      await taken(operate(world).retry(submissionId, { generation }))
       expect(await tags(world.process())).toEqual(["Settled"])
       const { records } = await go(world.history())
       expect(records.filter(({ kind }) => kind === "Recovered")).toHaveLength(1)
@@ -142,12 +152,12 @@ describe("a retry", () => {
     const world = makeWorld({ agents: [echo] })
     const notBefore = world.time.now + 1_000
     const { submissionId } = await accepted(world.admit("echo", "a", { notBefore }))
-    const dump = world.storage.dump()
+    const dump = rowsOf(world)
     expect(await taken(operate(world).retry(submissionId))).toEqual({
       state: "ready",
       dueAt: notBefore,
     })
-    expect(world.storage.dump()).toBe(dump)
+    expect(rowsOf(world)).toBe(dump)
     expect(await tags(world.process())).toEqual([])
   })
 
@@ -170,14 +180,14 @@ describe("a retry", () => {
     const world = makeWorld({ agents: [agent] })
     const { submissionId } = await accepted(world.admit("gated", "a"))
     await go(world.process({ attentionMillis: 2 }))
-    const dump = world.storage.dump()
+    const dump = rowsOf(world)
     expect(await taken(operate(world).retry(submissionId))).toEqual({ state: "running" })
     expect(world.thread().isRunning()).toBe(true)
     world.crash()
     const { report, result } = await operate(world).retry(submissionId)
     expect(result).toEqual({ _tag: "Success", value: { state: "running" } })
     expect(report.recoverAt).toBe(0)
-    expect(world.storage.dump()).toBe(dump)
+    expect(rowsOf(world)).toBe(dump)
     Deferred.doneUnsafe(gate, Effect.void)
     await drain(world)
     expect(await go(world.status(submissionId))).toMatchObject({ state: "settled" })
@@ -220,12 +230,12 @@ describe("a retry", () => {
     await go(world.process())
     const late = world.generation()
     await go(world.inspect(world.generation()))
-    const dump = world.storage.dump()
+    const dump = rowsOf(world)
     expect(await refused(operate(world).retry(submissionId, { generation: late }))).toMatchObject({
       _tag: "Unavailable",
       retryable: true,
     })
-    expect(world.storage.dump()).toBe(dump)
+    expect(rowsOf(world)).toBe(dump)
   })
 
   it("of a row that does not decode says so", async () => {
@@ -278,11 +288,11 @@ describe("a retry of a run with an ordinary call open", () => {
     world.crash()
     const { recoverAt } = (await go(world.recover())).report
     expect(recoverAt).toBe(world.time.now + 95_000)
-    const dump = world.storage.dump()
+    const dump = rowsOf(world)
     const { report, result } = await operate(world).retry(submissionId)
     expect(result).toMatchObject({ _tag: "Success", value: { state: "running" } })
     expect(report.recoverAt).toBe(recoverAt)
-    expect(world.storage.dump()).toBe(dump)
+    expect(rowsOf(world)).toBe(dump)
   })
 
   it("replaces no word: of an unknown one it names the call", async () => {
@@ -293,13 +303,13 @@ describe("a retry of a run with an ordinary call open", () => {
     world.crash()
     world.time.now += 95_000
     expect((await go(world.recover())).report.parked).toBe(1)
-    const dump = world.storage.dump()
+    const dump = rowsOf(world)
     expect(await refused(operate(world).retry(submissionId))).toMatchObject({
       _tag: "NotAwaiting",
       submissionId,
       name: "pay it",
     })
-    expect(world.storage.dump()).toBe(dump)
+    expect(rowsOf(world)).toBe(dump)
   })
 })
 

@@ -1,0 +1,78 @@
+/**
+ * A platform may carry out a call again, seconds after it was answered. Its owner believes the first answer: what the
+ * second changed would stand in a thread that nobody comes for.
+ */
+import { Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import * as Agent from "../../../thread-actors/Agent.ts"
+import { accepted, go, makeWorld, tags } from "./harness.ts"
+import { operate, refused, taken } from "./operators.ts"
+import { openWaits, outside } from "./waits.ts"
+
+const io = { input: Schema.Json, output: Schema.Json }
+const late = { _tag: "Unavailable", retryable: true }
+
+describe("a call that is carried out again later", () => {
+  it("decides nothing where its approval was not asked for yet when it was answered", async () => {
+    const Refund = Agent.make("refund", io).handler((_, run) =>
+      run.approval("ok", { summary: "Refund?" }),
+    )
+    const world = makeWorld({ agents: [Refund] })
+    const { submissionId } = await accepted(world.admit("refund", null))
+    const generation = world.generation()
+    const decide = () => outside(world).decide(submissionId, "ok", true, { generation })
+    expect(await refused(decide())).toMatchObject({ _tag: "NotAwaiting" })
+    await tags(world.process())
+    expect(openWaits(world)).toEqual(["ok"])
+    expect(await refused(decide())).toMatchObject(late)
+    expect(openWaits(world)).toEqual(["ok"])
+    await taken(outside(world).decide(submissionId, "ok", true))
+    expect(await tags(world.process())).toEqual(["Settled"])
+  })
+
+  it("signals nothing where the run had no room for it when it was answered", async () => {
+    const Waits = Agent.make("waits", io).handler((_, run) => run.waitFor("paid", Schema.Json))
+    const world = makeWorld({ agents: [Waits], limits: { runRecords: 3 } })
+    const { submissionId } = await accepted(world.admit("waits", null))
+    for (const name of ["a", "b", "c"]) await taken(outside(world).signal(submissionId, name, 1))
+    const generation = world.generation()
+    const signal = () => outside(world).signal(submissionId, "paid", 1, { generation })
+    expect(await refused(signal())).toMatchObject({ _tag: "AdmissionLimitExceeded" })
+    expect(await refused(signal())).toMatchObject(late)
+  })
+
+  it("retries nothing a second time", async () => {
+    const Echo = Agent.make("echo", io).handler(() => new Promise(() => undefined) as never)
+    const world = makeWorld({ agents: [Echo] })
+    const { submissionId } = await accepted(world.admit("echo", null))
+    const generation = world.generation()
+    await taken(operate(world).retry(submissionId, { generation }))
+    expect(await refused(operate(world).retry(submissionId, { generation }))).toMatchObject(late)
+  })
+
+  it("brings no schedule back that was removed, and removes none that was set since", async () => {
+    const Echo = Agent.make("echo", io).handler((input) => Promise.resolve(input) as never)
+    const world = makeWorld({ agents: [Echo] })
+    const order = (said: object) =>
+      ({
+        ...world.address,
+        principal: "alice",
+        generation: world.generation(),
+        now: world.time.now,
+        name: "hourly",
+        ...said,
+      }) as never
+    const content = { cron: "0 * * * *", agent: "echo", input: 1 }
+    const listed = async () =>
+      (await go(world.asReader.schedules({ ...world.address } as never))).schedules.length
+    const set = order(content)
+    await taken(go(world.asOwner.schedule(set)))
+    const remove = order({})
+    expect(await taken(go(world.asOwner.unschedule(remove)))).toEqual({ removed: true })
+    expect(await refused(go(world.asOwner.schedule(set)))).toMatchObject(late)
+    expect(await listed()).toBe(0)
+    await taken(go(world.asOwner.schedule(order(content))))
+    expect(await refused(go(world.asOwner.unschedule(remove)))).toMatchObject(late)
+    expect(await listed()).toBe(1)
+  })
+})
