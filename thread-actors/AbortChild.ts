@@ -4,6 +4,7 @@
  * - A1 A child that runs is told once the intent is durable; one that does not settles in the block.
  * - A2 A word that comes before its child leaves a mark, by which the late admission settles at once.
  * - A3 A child that has settled tells its parent once more: a parent that was restored may not have heard of it.
+ * - A4 A word is taken once: a replay of it by the platform would have a notice carried of which the owner knows nothing.
  */
 import { Effect, Result } from "effect"
 import type { ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
@@ -12,7 +13,7 @@ import { intend, tell } from "./Abort.ts"
 import { type Block, transactFirst } from "./Block.ts"
 import { noticeParent } from "./ChildNotice.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
-import { fenced } from "./Fence.ts"
+import { fenced, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
 import { type AbortIntent, findKey, readInput, readRow, type SubmissionRow } from "./Ledger.ts"
 import { pruned } from "./Retention.ts"
@@ -66,6 +67,7 @@ const tellAgain = (block: Block, row: SubmissionRow): Done => {
 const abortIn = (block: Block, call: AbortChild): Done => {
   const late = fenced(block, call.generation)
   if (late !== undefined) return { answer: Result.fail(late), running: undefined }
+  remember(block, call.generation) // A4
   const known = findKey(block.sql, call.childId, call.principal)
   const row = known === undefined ? undefined : readRow(block.sql, known.sequence)
   if (row === undefined) {

@@ -2,7 +2,7 @@
  * A platform may carry out a call again, seconds after it was answered. Its owner believes the first answer: what the
  * second changed would stand in a thread that nobody comes for.
  */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { accepted, go, makeWorld, tags } from "./harness.ts"
@@ -42,7 +42,7 @@ describe("a call that is carried out again later", () => {
   })
 
   it("retries nothing a second time", async () => {
-    const Echo = Agent.make("echo", io).handler(() => new Promise(() => undefined) as never)
+    const Echo = Agent.make("echo", io).handler(() => Effect.never)
     const world = makeWorld({ agents: [Echo] })
     const { submissionId } = await accepted(world.admit("echo", null))
     const generation = world.generation()
@@ -51,7 +51,7 @@ describe("a call that is carried out again later", () => {
   })
 
   it("brings no schedule back that was removed, and removes none that was set since", async () => {
-    const Echo = Agent.make("echo", io).handler((input) => Promise.resolve(input) as never)
+    const Echo = Agent.make("echo", io).handler((input) => Effect.succeed(input))
     const world = makeWorld({ agents: [Echo] })
     const order = (said: object) =>
       ({
@@ -74,5 +74,29 @@ describe("a call that is carried out again later", () => {
     await taken(go(world.asOwner.schedule(order(content))))
     expect(await refused(go(world.asOwner.unschedule(remove)))).toMatchObject(late)
     expect(await listed()).toBe(1)
+  })
+
+  it("has no parent told a second time by a child that has settled meanwhile", async () => {
+    const Kid = Agent.make("kid", io).handler(() => Effect.succeed(1))
+    const world = makeWorld({ agents: [Kid] })
+    const childId = "c".repeat(32)
+    const parent = {
+      threadId: "p",
+      submissionId: "01900000-0000-7000-8000-000000000001",
+      name: "kid",
+      depth: 1,
+    }
+    await accepted(world.admit("kid", null, { idempotencyKey: childId, parent } as never))
+    const about = (said: object = {}) =>
+      ({ ...world.address, generation: world.generation(), now: world.time.now, ...said }) as never
+    const word = about({ childId, author: "heddle", reason: "over", principal: "alice" })
+    await taken(go(world.asOwner.abortChild(word)))
+    const claimed = await taken(go(world.asOwner.claimOutbox(about({ limit: 8 }))))
+    const results = claimed.map(({ id }) => ({ id, result: { _tag: "Taken" } }))
+    await taken(go(world.asOwner.acknowledgeOutbox(about({ results }))))
+    const { report } = await go(world.inspect())
+    expect(report.outboxAt).toBeUndefined()
+    expect(await refused(go(world.asOwner.abortChild(word)))).toMatchObject(late)
+    expect((await go(world.inspect())).report.outboxAt).toBeUndefined()
   })
 })
