@@ -15,7 +15,7 @@ const late = { _tag: "Unavailable", retryable: true }
 describe("a call that is carried out again later", () => {
   it("decides nothing where its approval was not asked for yet when it was answered", async () => {
     const Refund = Agent.make("refund", io).handler((_, run) =>
-      run.approval("ok", { summary: "Refund?" }),
+      Effect.as(run.approval("ok", { summary: "Refund?" }), null),
     )
     const world = makeWorld({ agents: [Refund] })
     const { submissionId } = await accepted(world.admit("refund", null))
@@ -92,7 +92,7 @@ describe("a call that is carried out again later", () => {
     const word = about({ childId, author: "heddle", reason: "over", principal: "alice" })
     await taken(go(world.asOwner.abortChild(word)))
     const claimed = await taken(go(world.asOwner.claimOutbox(about({ limit: 8 }))))
-    const results = claimed.map(({ id }) => ({ id, result: { _tag: "Taken" } }))
+    const results = claimed.map((entry) => ({ ...entry, result: { _tag: "Taken" } }))
     await taken(go(world.asOwner.acknowledgeOutbox(about({ results }))))
     const { report } = await go(world.inspect())
     expect(report.outboxAt).toBeUndefined()
