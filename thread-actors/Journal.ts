@@ -24,6 +24,8 @@ export interface NewRecord {
   /** 0 the first record of an operation; later parts answer it. */
   readonly part?: number
   readonly epoch: number
+  /** The branches of races that its operation stands in, as `RaceBranch` writes them; none outside of races. */
+  readonly races?: string | null
   /** Canonical JSON. */
   readonly payload: string
   /** What a reader will be given, in bytes, when it is more than the payload. */
@@ -38,6 +40,7 @@ export interface StoredRecord {
   readonly part: number
   readonly epoch: number
   readonly recordedAt: number
+  readonly races: string | null
   readonly payload: string
 }
 
@@ -54,6 +57,7 @@ export const chainDigest = (previous: string, record: StoredRecord): string =>
       record.part,
       record.epoch,
       record.recordedAt,
+      ...(record.races === null ? [] : [record.races]),
     ]),
     "\n",
     record.payload,
@@ -78,6 +82,7 @@ export const append = (
     part: record.part ?? 0,
     epoch: record.epoch,
     recordedAt: block.now,
+    races: record.races ?? null,
     payload: record.payload,
   }
   const next: Tail = {
@@ -88,8 +93,8 @@ export const append = (
   }
   block.sql.run(
     `INSERT INTO journal (sequence, submission, kind, name, part, epoch, recordedAt, digest,
-       open, settled, floor, bytes, payload)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, // J1
+       open, settled, floor, bytes, payload, races)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, // J1
     stored.sequence,
     stored.submission,
     stored.kind,
@@ -103,6 +108,7 @@ export const append = (
     next.floor,
     record.bytes ?? bytesOf(record.payload), // J4
     stored.payload,
+    stored.races,
   )
   block.header = { ...block.header, tail: next }
   return stored.sequence
@@ -152,7 +158,11 @@ export const findPart = (
 export interface RecordedName {
   readonly name: string
   readonly isToken: boolean
+  /** The branches of races that it was recorded in; none outside of races. */
+  readonly races: string | null
 }
+
+const isToken = "kind = 'ValueDrawn' AND part = 2"
 
 /**
  * The names under which a run had recorded anything before this epoch. A value that came before it was asked for says
@@ -164,14 +174,30 @@ export const recordedNames = (
   epoch: number,
 ): ReadonlyArray<RecordedName> =>
   sql
-    .all<{ name: string; isToken: number }>(
-      `SELECT name, kind = 'ValueDrawn' AND part = 2 AS isToken FROM journal
+    .all<{ name: string; isToken: number; races: string | null }>(
+      `SELECT name, ${isToken} AS isToken, races FROM journal
        WHERE submission = ? AND name IS NOT NULL AND epoch < ?
        AND NOT (kind = 'SignalReceived' AND part = 1)`,
       submission,
       epoch,
     )
-    .map(({ isToken, name }) => ({ name, isToken: isToken === 1 }))
+    .map((record) => ({ ...record, isToken: record.isToken === 1 }))
+
+/** The branches of races in which a run has recorded anything under this name. */
+export const recordedRaces = (
+  sql: Sql,
+  submission: number,
+  named: Omit<RecordedName, "races">,
+): ReadonlyArray<string> =>
+  sql
+    .all<{ races: string }>(
+      `SELECT DISTINCT races FROM journal WHERE submission = ? AND name = ? AND races IS NOT NULL
+       AND (${isToken}) = ?`,
+      submission,
+      named.name,
+      named.isToken ? 1 : 0,
+    )
+    .map(({ races }) => races)
 
 /** When a record of a named operation was written. */
 export const findRecordedAt = (

@@ -29,7 +29,8 @@ import { endBody, type Verdict } from "./LiveAttempt.ts"
 import { asEffect, misuse } from "./Misuse.ts"
 import { settleDown } from "./Quiet.ts"
 import { CurrentRaceBranch, isWait, type RaceBranch } from "./RaceBranch.ts"
-import { winnerOf, winnerPayload, withdrawLost } from "./RaceEnd.ts"
+import { withdrawLost } from "./RaceEnd.ts"
+import { winnerOf, winnerPayload } from "./RaceWinner.ts"
 
 type Branch = Effect.Effect<unknown, unknown>
 
@@ -158,6 +159,7 @@ const leaveContest = (
   Effect.andThen(
     Fiber.interruptAll(fibers),
     Effect.sync(() => {
+      live.contests.delete(contest.name)
       if (contest.deciding) endBody(live)
     }),
   )
@@ -176,6 +178,7 @@ const run = (running: Running, call: RaceCall, outer: RaceBranch | undefined): B
       bell: Deferred.makeUnsafe(),
       deciding: false,
     }
+    running.live.contests.set(name, contest.scopes)
     const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
     const started = Effect.forEach(
       entrants,

@@ -213,12 +213,16 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
 ]
 
+/** In which branches of races a record was written: names in branches that have lost stay used. */
+const raceTables: ReadonlyArray<string> = [`ALTER TABLE journal ADD COLUMN races TEXT`]
+
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   firstTables,
   operatedTables,
   resubmittedTables,
   conversationTables,
+  raceTables,
 ]
 
 export const latestVersion = migrations.length

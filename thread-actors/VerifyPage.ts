@@ -30,6 +30,7 @@ export interface RawRecord {
   readonly floor: number
   readonly bytes: number
   readonly payload: string
+  readonly races: string | null
 }
 
 export interface PageRecord extends RawRecord {
@@ -127,6 +128,7 @@ const soundness = (record: RawRecord): boolean =>
   [record.settled, record.floor, record.bytes].every(isCount) &&
   [record.kind, record.digest, record.payload].every(isText) &&
   (record.name === null || isText(record.name)) &&
+  (record.races === null || isText(record.races)) &&
   (record.open === null || isCount(record.open)) // P2
 
 const valueOf = (payload: unknown): PageRecord["value"] => {
@@ -148,7 +150,7 @@ const readRecords = (sql: Sql, after: number, last: number): ReadonlyArray<PageR
   sql
     .all<RawRecord & SqlRow>(
       `SELECT sequence, submission, kind, name, part, epoch, recordedAt, digest, open, settled,
-         floor, bytes, payload FROM journal WHERE sequence > ? AND sequence <= ? ORDER BY sequence`,
+         floor, bytes, payload, races FROM journal WHERE sequence > ? AND sequence <= ? ORDER BY sequence`,
       after,
       last,
     )

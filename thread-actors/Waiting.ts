@@ -22,11 +22,11 @@ import {
   takeName,
   writeFact,
 } from "./Fact.ts"
-import { findNamed, findPart } from "./Journal.ts"
+import { findPart } from "./Journal.ts"
 import type { Verdict } from "./LiveAttempt.ts"
 import { waitForQuiet } from "./Quiet.ts"
-import { CurrentRaceBranch, type RaceBranch, storedBranches } from "./RaceBranch.ts"
-import { winnerOf } from "./RaceEnd.ts"
+import { branchesAround, CurrentRaceBranch, type RaceBranch, storedBranches } from "./RaceBranch.ts"
+import { hasLost } from "./RaceWinner.ts"
 import { clockOf } from "./Thread.ts"
 import { answerPart, findWait, openWait, type WaitKind } from "./WaitRows.ts"
 import { fireDue, tellAnswered } from "./Waits.ts"
@@ -60,15 +60,6 @@ const mismatch = (running: Running, { name }: Pick<WaitCall, "name">): Effect.Ef
 const answerOf = (running: Running, name: string): Effect.Effect<Recorded | undefined> =>
   recallPart(running, { name, part: answerPart })
 
-/** Whether a race around this code was decided for another branch: its branch is about to be interrupted. */
-const isLost = (block: Block, submission: number, scope: RaceBranch | undefined): boolean => {
-  for (let at = scope; at !== undefined; at = at.outer) {
-    const decided = findNamed(block.sql, submission, at.race)
-    if (decided !== undefined && winnerOf(decided.payload) !== at.branch) return true
-  }
-  return false
-}
-
 /**
  * Writes the request, unless it stands already, and opens the wait, unless it was answered meanwhile. Gives whether
  * there is anything to wait for. // W4 W5
@@ -82,7 +73,7 @@ const openIn = (
   const { live } = running
   const { name } = call
   const { sql } = block
-  if (isLost(block, live.sequence, scope)) return { value: false } // W5
+  if (hasLost(sql, live.sequence, branchesAround(scope))) return { value: false } // W5
   const recorded = findPart(sql, live.sequence, { name, part: 0 })
   const made = recorded === undefined ? call.request(block.now) : undefined
   if (made?.fact !== undefined) {
