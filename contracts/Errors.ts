@@ -83,7 +83,7 @@ export class AdmissionLimitExceeded extends Schema.TaggedError<AdmissionLimitExc
   {
     description:
       "A limit would be exceeded; nothing was written. Remedy: send less, or wait until queued work has settled, then retry with " +
-      "the same key.",
+      "the same key. A signal that came too early (`earlySignals`, `earlySignalBytes`): send it again once its run waits for it.",
   },
 ) {}
 

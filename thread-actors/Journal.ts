@@ -7,6 +7,7 @@
  *   before it, so that a changed or missing record breaks the chain from there on.
  * - J3 The last record carries the thread's counters; every append copies or changes them.
  * - J4 The input stays in the ledger: `InputApplied` stores its digest, and readers get both.
+ * - J6 A value that came before anything waited for it is no record of the run's, until the run has read it.
  * - J5 A record that was pruned has an empty payload. Whoever looks for what one says finds none; its digest stays.
  */
 import type { RecordKind } from "../contracts/JournalRecord.ts"
@@ -14,6 +15,7 @@ import { sha256 } from "../platform/Digest.ts"
 import { bindingsMax, type Sql } from "../platform/ObjectStorage.ts"
 import type { Block } from "./Block.ts"
 import type { Tail } from "./Header.ts"
+import { earlyPart, notePart, tokenPart } from "./WaitRows.ts"
 
 export interface NewRecord {
   /** The sequence of its submission. */
@@ -135,7 +137,7 @@ export const findLast = (
 ): Pick<StoredRecord, "kind" | "payload" | "part"> | undefined =>
   sql.all<{ kind: RecordKind; payload: string; part: number }>(
     `SELECT kind, payload, part FROM journal WHERE submission = ? AND name = ?
-     ORDER BY part DESC LIMIT 1`,
+     AND part <> ${earlyPart} ORDER BY part DESC LIMIT 1`, // J6
     submission,
     name,
   )[0]
@@ -162,12 +164,12 @@ export interface RecordedName {
   readonly races: string | null
 }
 
-const isToken = "kind = 'ValueDrawn' AND part = 2"
+const isUnread = `part = ${earlyPart} AND NOT EXISTS (SELECT 1 FROM journal k
+  WHERE k.submission = journal.submission AND k.name = journal.name AND k.part = ${notePart})`
 
-/**
- * The names under which a run had recorded anything before this epoch. A value that came before it was asked for says
- * nothing of the run.
- */
+const isToken = `kind = 'ValueDrawn' AND part = ${tokenPart}`
+
+/** The names under which a run had recorded anything before this epoch. // J6 */
 export const recordedNames = (
   sql: Sql,
   submission: number,
@@ -177,7 +179,7 @@ export const recordedNames = (
     .all<{ name: string; isToken: number; races: string | null }>(
       `SELECT name, ${isToken} AS isToken, races FROM journal
        WHERE submission = ? AND name IS NOT NULL AND epoch < ?
-       AND NOT (kind = 'SignalReceived' AND part = 1)`,
+       AND part <> ${earlyPart}`,
       submission,
       epoch,
     )
@@ -226,7 +228,8 @@ export const lastSequence = (
     const some = names.slice(from, from + bindingsMax - 1)
     const [found] = sql.all<{ sequence: number | null }>(
       `SELECT max(sequence) AS sequence FROM journal WHERE submission = ?
-       AND name IN (${some.map(() => "?").join(", ")}) AND NOT (kind = 'ValueDrawn' AND part > 0)`,
+       AND name IN (${some.map(() => "?").join(", ")}) AND NOT (kind = 'ValueDrawn' AND part > 0)
+       AND NOT (${isUnread})`, // J6
       submission,
       ...some,
     )
@@ -246,15 +249,27 @@ export const unknownRecords = (
     submission,
   )
 
-/** How much a run has recorded under names. Reads that run's records only, never their payloads. */
-export const runSize = (sql: Sql, submission: number): { records: number; bytes: number } => {
+export interface RunSize {
+  readonly records: number
+  readonly bytes: number
+}
+
+const sizeOf = (sql: Sql, submission: number, which: string): RunSize => {
   const [sum] = sql.all<{ records: number; bytes: number | null }>(
     `SELECT count(*) AS records, sum(bytes) AS bytes FROM journal
-     WHERE submission = ? AND name IS NOT NULL`,
+     WHERE submission = ? AND name IS NOT NULL AND ${which}`,
     submission,
   )
   return { records: sum?.records ?? 0, bytes: sum?.bytes ?? 0 }
 }
+
+/** How much a run has recorded under names. Reads that run's records only, never their payloads. // J6 */
+export const runSize = (sql: Sql, submission: number): RunSize =>
+  sizeOf(sql, submission, `NOT (${isUnread})`)
+
+/** How much has come for a run that it has not read. */
+export const unreadSize = (sql: Sql, submission: number): RunSize =>
+  sizeOf(sql, submission, isUnread)
 
 /** What is there for observers, or says only that something was begun, asked or is in doubt, is no result. */
 const withoutProgress: ReadonlyArray<RecordKind> = [
@@ -264,6 +279,7 @@ const withoutProgress: ReadonlyArray<RecordKind> = [
   "ToolResolved",
   "ApprovalRequested",
   "TimerSet",
+  "SignalAwaited",
   "ChildRequested",
 ]
 

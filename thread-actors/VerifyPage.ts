@@ -14,6 +14,7 @@ import { allOf } from "./AllOf.ts"
 import { checkedColumns, isSoundRow, type SubmissionRow } from "./Ledger.ts"
 import { isCount, isText } from "./StoredColumns.ts"
 import type { Thread } from "./Thread.ts"
+import { earlyPart } from "./WaitRows.ts"
 
 /** A record as it is stored, whatever is in it; its types hold only where it is sound. */
 export interface RawRecord {
@@ -239,7 +240,7 @@ const readUnanswered = (sql: Sql, after: number, last: number): VerifyPage["unan
      LEFT JOIN calls c ON c.submission = j.submission AND c.name = j.name
      WHERE j.sequence > ? AND j.sequence <= ? AND j.kind IN ('ToolPrepared', 'ToolUnknown')
        AND NOT EXISTS (SELECT 1 FROM journal k WHERE k.submission = j.submission
-         AND k.name = j.name AND k.part > j.part)
+         AND k.name = j.name AND k.part > j.part AND k.part <> ${earlyPart})
      ORDER BY j.sequence`,
     after,
     last,

@@ -10,7 +10,9 @@ import type * as Types from "./types.ts"
 /**
  * A limit would be exceeded; nothing was written.
  *
- * Remedy: send less, or wait until queued work has settled, then retry with the same key.
+ * Remedy: send less, or wait until queued work has settled, then retry with the same key. A signal
+ * that came too early (`earlySignals`, `earlySignalBytes`): send it again once its run waits for
+ * it.
  */
 export class AdmissionLimitExceeded extends HeddleError<"AdmissionLimitExceeded"> {
   /** The field's name in `Limits`. */
@@ -25,7 +27,7 @@ export class AdmissionLimitExceeded extends HeddleError<"AdmissionLimitExceeded"
       {
         tag: "AdmissionLimitExceeded",
         meaning: "A limit would be exceeded; nothing was written.",
-        remedy: "Send less, or wait until queued work has settled, then retry with the same key.",
+        remedy: "Send less, or wait until queued work has settled, then retry with the same key. A signal that came too early (`earlySignals`, `earlySignalBytes`): send it again once its run waits for it.",
         fields: ["limit","actual","maximum"],
       },
       { ...fields },

@@ -583,6 +583,7 @@ export type RecordKind =
   | "ToolResolved"
   | "ApprovalRequested"
   | "ApprovalDecided"
+  | "SignalAwaited"
   | "SignalReceived"
   | "TimerSet"
   | "TimerFired"

@@ -45,6 +45,7 @@ describe("a race of waits", () => {
     expect(await recorded(world)).toEqual([
       "InputApplied",
       "ApprovalRequested ask",
+      "SignalAwaited hook",
       "TimerSet late",
       "ApprovalDecided ask",
       "WaitWithdrawn answer",
@@ -440,6 +441,31 @@ describe("a version", () => {
     await drain(world)
     expect(await outputOf(world, submissionId)).toBe(0)
   })
+
+  it.each(["was answered", "had its value early"])(
+    "is 0 for a run that had come to a wait without a timeout, which %s",
+    async (how) => {
+      const make = (versioned: boolean) =>
+        Agent.make("waits", json).handler(
+          Effect.fn(function* (_, run) {
+            const version = versioned ? yield* run.version("way", 1) : 0
+            if (version > 0) yield* run.step("new", Schema.Json, Effect.succeed(1))
+            yield* run.waitFor("hook", Schema.Json)
+            if (!versioned) yield* run.approval("then", { summary: "?" })
+            return version
+          }, Effect.orDie),
+        )
+      const world = makeWorld({ agents: [make(false)] })
+      const { decide, signal, submissionId } = await start(world, "waits")
+      if (how === "had its value early") await taken(signal(submissionId, "hook", 1))
+      await dispatched(world)
+      if (how === "was answered") await taken(signal(submissionId, "hook", 1))
+      world.crash({ agents: [make(true)] })
+      if (how === "had its value early") await taken(decide(submissionId, "then", true))
+      await drain(world)
+      expect(await outputOf(world, submissionId)).toBe(0)
+    },
+  )
 
   it("is the current one for a run that had begun, and had not come so far", async () => {
     const world = makeWorld({ agents: [evolving.before], stopAt: "step:after" })
