@@ -122,6 +122,16 @@ export class NotSettled extends Schema.TaggedError<NotSettled>()(
   },
 ) {}
 
+export class InputPruned extends Schema.TaggedError<InputPruned>()(
+  "InputPruned",
+  { submissionId: SubmissionId },
+  {
+    description:
+      "The submission's work may be done again, but its own input was pruned: this deployment keeps the content of settled work " +
+      "for a time only. Remedy: give the input with the call (`input`).",
+  },
+) {}
+
 export class JoinedToHost extends Schema.TaggedError<JoinedToHost>()(
   "JoinedToHost",
   {

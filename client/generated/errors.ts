@@ -102,6 +102,28 @@ export class IdentityMismatch extends HeddleError<"IdentityMismatch"> {
 }
 
 /**
+ * The submission's work may be done again, but its own input was pruned: this deployment keeps the
+ * content of settled work for a time only.
+ *
+ * Remedy: give the input with the call (`input`).
+ */
+export class InputPruned extends HeddleError<"InputPruned"> {
+  declare readonly submissionId: Types.SubmissionId
+
+  constructor(fields: Omit<Types.InputPrunedData, "_tag">) {
+    super(
+      {
+        tag: "InputPruned",
+        meaning: "The submission's work may be done again, but its own input was pruned: this deployment keeps the content of settled work for a time only.",
+        remedy: "Give the input with the call (`input`).",
+        fields: ["submissionId"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
  * A programming error in the object that served the call; this call alone failed.
  *
  * Remedy: look for `reference` in the log of the object.
@@ -481,6 +503,7 @@ export type AnyHeddleError =
   | AgentNotRegistered
   | IdempotencyConflict
   | IdentityMismatch
+  | InputPruned
   | InternalDefect
   | InvalidInput
   | JoinedToHost
@@ -509,6 +532,7 @@ export type AnyErrorData =
   | Types.AgentNotRegisteredData
   | Types.IdempotencyConflictData
   | Types.IdentityMismatchData
+  | Types.InputPrunedData
   | Types.InternalDefectData
   | Types.InvalidInputData
   | Types.JoinedToHostData
@@ -538,6 +562,8 @@ export const errorOf = (sent: unknown): AnyHeddleError => {
       return new IdempotencyConflict(data)
     case "IdentityMismatch":
       return new IdentityMismatch(data)
+    case "InputPruned":
+      return new InputPruned(data)
     case "InternalDefect":
       return new InternalDefect(data)
     case "InvalidInput":
