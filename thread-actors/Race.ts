@@ -16,6 +16,7 @@ import type { Block } from "./Block.ts"
 import {
   appendFact,
   type Boxed,
+  giveUp,
   leave,
   readFact,
   recall,
@@ -64,7 +65,6 @@ const mismatch = (running: Running, name: string): Effect.Effect<never> =>
 const callOf = (name: string, branches: unknown): RaceCall | string => {
   if (Object(branches) !== branches) return "its branches must be an object of Effects"
   const entries = Object.entries(branches as object)
-  if (entries.length === 0) return "it has no branch"
   const read = new Map<string, Branch>()
   for (const [branch, given] of entries) {
     const effect = asEffect(given)
@@ -212,6 +212,8 @@ export const race = (running: Running, name: string, branches: unknown): Branch 
     Effect.suspend(() => {
       const call = callOf(name, branches)
       if (typeof call === "string") return misuse(`race ${name}: ${call}`)
+      if (call.branches.size === 0)
+        return giveUp(running, "EmptyRace", `the race ${JSON.stringify(name)} has no branch`)
       return Effect.flatMap(recall(running, name), (recorded) =>
         recorded === undefined
           ? Effect.flatMap(Effect.service(CurrentRaceBranch), (outer) => run(running, call, outer))

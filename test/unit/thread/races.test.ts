@@ -360,8 +360,26 @@ describe("a race of branches with several operations", () => {
     expect(openWaits(world)).toEqual([])
   })
 
-  it("without a branch, or with one that is no effect, is its author's mistake", async () => {
-    for (const branches of [{}, { a: 1 }, undefined]) {
+  it("without a branch has no outcome: the run fails at once, by name, and is not tried again", async () => {
+    let entered = 0
+    const live = Agent.make("none", { ...json, retry: { times: 3 } }).handler(
+      Effect.fn(function* (_, run) {
+        entered += 1
+        const branches: Record<string, Effect.Effect<number>> = {}
+        return yield* Effect.map(run.race("r", branches), ({ value }) => value)
+      }),
+    )
+    const world = makeWorld({ agents: [live] })
+    const { submissionId } = await start(world, "none")
+    await drain(world)
+    expect((await go(world.status(submissionId))).settlement).toMatchObject({
+      failure: { tag: "EmptyRace", message: 'the race "r" has no branch' },
+    })
+    expect(entered).toBe(1)
+  })
+
+  it("with a branch that is no effect is its author's mistake", async () => {
+    for (const branches of [{ a: 1 }, undefined]) {
       const live = Agent.make("wrong", json).handler(
         Effect.fn(function* (_, run) {
           yield* run.race("r", branches as never)
@@ -393,6 +411,19 @@ describe("the type of a race", () => {
           | { readonly branch: "a"; readonly value: Agent.ApprovalDecision },
           "no"
         >
+      >()
+      return Effect.succeed(1)
+    })
+  })
+
+  it("has at least one branch", () => {
+    Agent.make("types", json).handler((_, run) => {
+      // @ts-expect-error it would never end
+      const none = run.race("r", {})
+      expectTypeOf(none).not.toBeAny()
+      const dynamic: Record<string, Effect.Effect<number>> = {}
+      expectTypeOf(run.race("r", dynamic)).toEqualTypeOf<
+        Effect.Effect<{ readonly branch: string; readonly value: number }>
       >()
       return Effect.succeed(1)
     })
