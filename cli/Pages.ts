@@ -5,6 +5,7 @@
  */
 import { Effect, type Option } from "effect"
 import { Flag } from "effect/cli"
+import { flagText } from "../contracts/CommandLine.ts"
 import { ExitCode } from "./ExitCode.ts"
 import { count, given, isStepName, isThreadId } from "./Parameters.ts"
 import type { Session } from "./Session.ts"
@@ -79,10 +80,6 @@ export const goesOn = <Cursor>(
       ) // P1
     : Effect.succeed(next)
 
-/** As a shell takes it for one word. */
-const quoted = (text: string): string =>
-  /^[A-Za-z0-9._:~-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-
 /** Shows a list as the flags say. */
 export const showPages = Effect.fnUntraced(function* <Row, E>(
   session: Session,
@@ -113,7 +110,7 @@ export const showPages = Effect.fnUntraced(function* <Row, E>(
   if (rows.length === 0 && next === undefined) yield* session.output.note(list.empty)
   if (isBehind && list.behind !== undefined) yield* session.output.note(list.behind)
   if (next !== undefined) {
-    yield* session.output.note(`There are more: --after ${quoted(next)}, or --all.`)
+    yield* session.output.note(`There are more: ${flagText("after", next)}, or --all.`)
   }
 })
 

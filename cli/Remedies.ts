@@ -22,6 +22,7 @@ export type CallError =
   | Errors.SubmissionNotFound
   | Errors.SettlementConflict
   | Errors.NotSettled
+  | Errors.InputPruned
   | Errors.JoinedToHost
   | Errors.NotAwaiting
   | Errors.ResolutionConflict
@@ -102,6 +103,11 @@ const ofSubmission = (error: CallError): Words | undefined => {
       )
     case "NotSettled":
       return refused("It has not settled yet", "Wait for it (heddle wait), or abort it first.")
+    case "InputPruned":
+      return refused(
+        "Its input was pruned: the deployment keeps it for a time only",
+        "Give it again: --input JSON.",
+      )
     case "JoinedToHost":
       return refused(
         `It was taken by the run of ${error.hostSubmissionId} and settles with it`,

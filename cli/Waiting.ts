@@ -1,6 +1,7 @@
 /** Waiting for a settlement, with a line of progress for whoever watches. */
 import { Clock, Effect, Fiber, Option } from "effect"
 import type { Submitted } from "../client/HeddleClient.ts"
+import { commandLine } from "../contracts/CommandLine.ts"
 import type { Settlement } from "../contracts/Settlement.ts"
 import { ExitCode } from "./ExitCode.ts"
 import type { CallError } from "./Remedies.ts"
@@ -46,10 +47,10 @@ export const waitFor = Effect.fnUntraced(function* (
   if (timeoutMillis === undefined) return yield* settled
   const found = yield* Effect.timeoutOption(settled, timeoutMillis)
   if (Option.isSome(found)) return found.value
-  const { submissionId, threadId } = submitted
+  const place = [submitted.threadId, submitted.submissionId]
   return yield* new Stopped({
     exitCode: ExitCode.timedOut,
     what: `It has not settled within ${durationOf(timeoutMillis)}`,
-    next: `It goes on: heddle wait ${threadId} ${submissionId} waits on, heddle explain ${threadId} ${submissionId} tells what for.`,
+    next: `It goes on: ${commandLine("wait", place)} waits on, ${commandLine("explain", place)} tells what for.`,
   })
 })

@@ -83,7 +83,7 @@ export class AdmissionLimitExceeded extends Schema.TaggedError<AdmissionLimitExc
   {
     description:
       "A limit would be exceeded; nothing was written. Remedy: send less, or wait until queued work has settled, then retry with " +
-      "the same key.",
+      "the same key. A signal that came too early (`earlySignals`, `earlySignalBytes`): send it again once its run waits for it.",
   },
 ) {}
 
@@ -119,6 +119,16 @@ export class NotSettled extends Schema.TaggedError<NotSettled>()(
     description:
       "The submission is still open, and its work not to be done twice. Remedy: wait for its " +
       "settlement, or `retry` or `abort` it.",
+  },
+) {}
+
+export class InputPruned extends Schema.TaggedError<InputPruned>()(
+  "InputPruned",
+  { submissionId: SubmissionId },
+  {
+    description:
+      "The submission's work may be done again, but its own input was pruned: this deployment keeps the content of settled work " +
+      "for a time only. Remedy: give the input with the call (`input`).",
   },
 ) {}
 

@@ -16,6 +16,7 @@ export const recordKinds = [
   "ToolResolved",
   "ApprovalRequested",
   "ApprovalDecided",
+  "SignalAwaited",
   "SignalReceived",
   "TimerSet",
   "TimerFired",

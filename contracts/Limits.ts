@@ -19,6 +19,9 @@ export const defaultLimits = {
   recordBytes: 256 * KiB,
   runRecords: 10_000,
   runBytes: 64 * MiB,
+  /** Signals of a run that nothing has waited for: what strangers send is none of what the run records. */
+  earlySignals: 256,
+  earlySignalBytes: 4 * MiB,
   jsonNesting: 64,
   titleCharacters: 256,
   failureTagCharacters: 256,

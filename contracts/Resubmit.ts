@@ -8,6 +8,7 @@ import { Schema } from "effect"
 import { SubmissionCommandFields } from "./Command.ts"
 import {
   CommonErrors,
+  InputPruned,
   JoinedToHost,
   NotSettled,
   SettlementConflict,
@@ -24,16 +25,21 @@ export const ResubmitFields = {
       "One per intent, as for a submit: a retry with the same key gets the same receipt.",
   }),
   input: Schema.optionalKey(Schema.Json).annotateKey({
-    description: "Instead of the old one's. JSON as the agent's input schema encodes it.",
+    description:
+      "Instead of the old one's, and needed where that was pruned. JSON as the agent's input schema encodes it.",
   }),
 }
 
-/** `SettlementConflict`: it completed. `NotSettled`: it is still open; abort or retry that one. */
+/**
+ * `SettlementConflict`: it completed. `NotSettled`: it is still open; abort or retry that one. `InputPruned`: none was
+ * given, and its own is gone.
+ */
 export const ResubmitRefusal = Schema.Union([
   ...AdmissionRefusal.members,
   SubmissionNotFound,
   SettlementConflict,
   NotSettled,
+  InputPruned,
   JoinedToHost,
   ThreadUnreadable,
 ])

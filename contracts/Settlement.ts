@@ -17,6 +17,7 @@ export const SystemFailureTags = [
   "InputInvalid",
   "OutputInvalid",
   "DuplicateName",
+  "EmptyRace",
   "Superseded",
   "Defect",
 ] as const

@@ -41,7 +41,8 @@ export const SignalReply = Schema.Struct({
 export type SignalReply = typeof SignalReply.Type
 
 /**
- * What refuses a signal. `NotAwaiting`: the name is not that of a wait for a signal, or the wait has expired or was
+ * What refuses a signal. `AdmissionLimitExceeded`: it is larger than `recordBytes`, or nothing waits for it yet and the run
+ * keeps as many of these as it may (`earlySignals`, `earlySignalBytes`): send it once it does. `NotAwaiting`: the name is not that of a wait for a signal, or the wait has expired or was
  * withdrawn. `ResolutionConflict`: another value came first. `InvalidInput`: the value is nested too deep. `Unavailable` is the fence: send once more.
  */
 export const SignalRefusal = Schema.Union([

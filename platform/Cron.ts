@@ -2,12 +2,15 @@
  * The times of a cron expression: which come, and which have passed. Pure; the one place that knows the library.
  *
  * - C1 An expression has five fields, or six with seconds first; a year, a nickname and a date are none.
- * - C2 An occurrence is strictly later than the time it is asked for. A single time of day that falls into the gap of
- *   clocks that are put forward comes behind it; put back, it comes once. Lists, ranges and steps go by the clocks.
+ * - C2 An occurrence is strictly later than the time it is asked for.
  * - C3 What has passed is counted up to a bound, however long nobody looked: the last of it is found all the same.
+ * - C4 An expression that names hours means times of day, however it names them: each comes once a day. What falls into
+ *   the gap of clocks that are put forward comes at its end, once if it is several; put back, it comes the first time.
+ * - C5 One for every hour (`*`) goes by the hours that pass, 23 or 25 of such a day.
  */
 import { Cron } from "croner"
 import { Result } from "effect"
+import { type WallClock, wallClock } from "./WallClock.ts"
 
 /** An expression, and the zone whose clocks it is about; UTC without one. */
 export interface CronTimes {
@@ -51,16 +54,12 @@ const mistaken = (fields: ReadonlyArray<string>): string => {
   return wrong < 0 ? "the fields mean nothing together" : `the ${names[wrong]} means nothing`
 }
 
-const read = ({ cron, timeZone }: CronTimes): Result.Result<Cron, CronMistake> => {
-  if (timeZone !== null && !isZone(timeZone))
-    return Result.fail({ path: "timeZone", reason: "not an IANA time zone" })
-  const fields = cron.trim().split(/[ \t]+/)
-  if (fields.length !== 5 && fields.length !== 6)
-    return Result.fail({ path: "cron", reason: "not five or six fields" }) // C1
-  const compiled = compile(fields.join(" "), timeZone ?? "UTC")
-  return compiled === undefined
-    ? Result.fail({ path: "cron", reason: mistaken(fields) })
-    : Result.succeed(compiled)
+/** When an expression comes. */
+interface Occurrences {
+  /** The first that is later; none when none comes any more. // C2 */
+  readonly after: (at: number) => number | undefined
+  /** The last that has come. */
+  readonly latest: (now: number) => number
 }
 
 /** The library throws at times that it cannot write. */
@@ -72,15 +71,52 @@ const timesOf = <A>(look: () => A): A | undefined => {
   }
 }
 
-const after = (cron: Cron, at: number): number | undefined =>
+const next = (cron: Cron, at: number): number | undefined =>
   timesOf(() => cron.nextRun(new Date(at)))?.getTime()
+
+const previous = (cron: Cron, now: number): number | undefined =>
+  timesOf(() => cron.previousRuns(2, new Date(now + 1_000)))
+    ?.find((run) => run.getTime() <= now)
+    ?.getTime()
+
+/** The library's own way with zones. // C5 */
+const byHours = (cron: Cron): Occurrences => ({
+  after: (at) => next(cron, at),
+  latest: (now) => previous(cron, now) ?? 0,
+})
+
+/** Times of day, of an expression that is read without a zone. // C4 */
+const ofDay = (cron: Cron, { reached, timeOf }: WallClock): Occurrences => ({
+  after: (at) => {
+    let wall = next(cron, reached(at))
+    while (wall !== undefined && timeOf(wall) <= at) wall = next(cron, wall)
+    return wall === undefined ? undefined : timeOf(wall)
+  },
+  latest: (now) => {
+    const wall = previous(cron, reached(now))
+    return wall === undefined ? 0 : timeOf(wall)
+  },
+})
+
+const read = ({ cron, timeZone }: CronTimes): Result.Result<Occurrences, CronMistake> => {
+  if (timeZone !== null && !isZone(timeZone))
+    return Result.fail({ path: "timeZone", reason: "not an IANA time zone" })
+  const fields = cron.trim().split(/[ \t]+/)
+  if (fields.length !== 5 && fields.length !== 6)
+    return Result.fail({ path: "cron", reason: "not five or six fields" }) // C1
+  const text = fields.join(" ")
+  const isOfDay = fields.at(-4) !== "*" && timeZone !== null
+  const compiled = compile(text, isOfDay ? "UTC" : (timeZone ?? "UTC"))
+  if (compiled === undefined) return Result.fail({ path: "cron", reason: mistaken(fields) })
+  return Result.succeed(isOfDay ? ofDay(compiled, wallClock(timeZone)) : byHours(compiled))
+}
 
 /** The first occurrence after a time; none when none comes any more. // C2 */
 export const nextOccurrence = (
   times: CronTimes,
   at: number,
 ): Result.Result<number | undefined, CronMistake> =>
-  Result.map(read(times), (cron) => after(cron, at))
+  Result.map(read(times), ({ after }) => after(at))
 
 /** What has passed since a schedule was looked at, and what comes next. */
 export interface Overdue {
@@ -91,26 +127,21 @@ export interface Overdue {
   readonly nextAt: number | undefined
 }
 
-const latest = (cron: Cron, now: number): number =>
-  timesOf(() => cron.previousRuns(2, new Date(now + 1_000)))
-    ?.find((run) => run.getTime() <= now)
-    ?.getTime() ?? 0
-
 /** What has passed from the occurrence `firstAt` to `now`. // C3 */
 export const overdue = (
   times: CronTimes,
   passed: { readonly firstAt: number; readonly now: number; readonly countMax: number },
 ): Result.Result<Overdue, CronMistake> =>
-  Result.map(read(times), (cron) => {
+  Result.map(read(times), ({ after, latest }) => {
     const { countMax, firstAt, now } = passed
     let latestAt = firstAt
     let count = 1
-    let nextAt = after(cron, firstAt)
+    let nextAt = after(firstAt)
     while (nextAt !== undefined && nextAt <= now && count < countMax) {
       latestAt = nextAt
       count += 1
-      nextAt = after(cron, nextAt)
+      nextAt = after(nextAt)
     }
     if (nextAt === undefined || nextAt > now) return { latestAt, count, nextAt }
-    return { latestAt: Math.max(latestAt, latest(cron, now)), count, nextAt: after(cron, now) } // C3
+    return { latestAt: Math.max(latestAt, latest(now)), count, nextAt: after(now) } // C3
   })

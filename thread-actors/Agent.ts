@@ -90,6 +90,11 @@ export interface VersionOptions {
 
 type Branches = Readonly<Record<string, Effect.Effect<any, any, any>>>
 
+/** Says by its name what is missing where there is no branch. */
+type SomeBranch<B> = [keyof B] extends [never]
+  ? { readonly "a race needs a branch": never }
+  : unknown
+
 /** How a race ended: the branch that won, and what it came to. */
 export type RaceEnd<B extends Branches> = {
   readonly [K in keyof B & string]: {
@@ -231,11 +236,11 @@ export interface Run<State = never, In = any> {
   /**
    * Runs several branches; the one whose outcome comes first, value or typed failure, is the outcome of all. It is
    * recorded, and the others are withdrawn: nothing they waited for is taken any more, their children are told to end,
-   * and their steps are interrupted.
+   * and their steps are interrupted. There is at least one: a run whose race has none at runtime fails with `EmptyRace`.
    */
   readonly race: <const B extends Branches>(
     name: string,
-    branches: B,
+    branches: B & SomeBranch<B>,
   ) => Effect.Effect<
     RaceEnd<B>,
     Effect.Error<B[keyof B & string]>,

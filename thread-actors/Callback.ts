@@ -21,6 +21,7 @@ import type { Block } from "./Block.ts"
 import {
   appendFact,
   type Boxed,
+  callbackName,
   leave,
   readFact,
   recallPart,
@@ -84,15 +85,12 @@ const again = (running: Running, name: string, digest: unknown): Effect.Effect<s
       : leave(running, { _tag: "Unreadable", what: "callbacks" })
   })
 
-/** Tells what is asked of a callback from what is asked of its wait: no name of an operation begins so. // K3 */
-export const callbackName = (name: string): string => `\u0000callback ${name}`
-
 /** The token, as `Run` offers it. */
 export const callback = (running: Running, name: string): Effect.Effect<CallbackToken> =>
   Effect.suspend(() => {
     if (!isName(name)) return misuse("a name has 1 to 128 printable characters")
     return Effect.andThen(
-      takeName(running, name, callbackName(name)),
+      takeName(running, name, callbackName(name)), // K3
       Effect.flatMap(recallPart(running, { name, part: tokenPart }), (recorded) => {
         const secret =
           recorded === undefined

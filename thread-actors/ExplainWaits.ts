@@ -4,6 +4,7 @@
  *
  * - W1 What people wrote, and what names hold, is cut before what we say about it.
  */
+import { commandLine } from "../contracts/CommandLine.ts"
 import type { ExplainedWait } from "../contracts/Explain.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { bounded, quoted, timeOf } from "./ExplainWords.ts"
@@ -25,12 +26,13 @@ interface Place {
   readonly threadId: string
 }
 
-/** What a command names, as a shell takes it. */
-const word = (text: string): string =>
-  /^[A-Za-z0-9._:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-
-const about = ({ row, threadId }: Place, name: string): string =>
-  `${word(threadId)} ${row.id} ${word(name)}`
+/** The command that is about a wait. */
+const about = (
+  { row, threadId }: Place,
+  command: string,
+  name: string,
+  flags: ReadonlyArray<string> = [],
+): string => `\`${commandLine(command, [threadId, row.id, name], flags)}\``
 
 const expiry = ({ dueAt }: StoredWait): string =>
   dueAt === null ? "" : ` It expires at ${timeOf(dueAt)}.`
@@ -44,15 +46,16 @@ const summaryOf = ({ row, sql }: Place, name: string): string => {
 }
 
 const approvalMessage = (place: Place, wait: StoredWait): string => {
-  const command = about(place, wait.name)
-  return `It asks ${summaryOf(place, wait.name)}.${expiry(wait)} Say \`heddle approve ${command}\` or \`heddle deny ${command}\`.`
+  const asked = `It asks ${summaryOf(place, wait.name)}.${expiry(wait)}`
+  return `${asked} Say ${about(place, "approve", wait.name)} or ${about(place, "deny", wait.name)}.`
 }
 
 const signalMessage = (place: Place, wait: StoredWait): string => {
   const { row, sql } = place
   const hasToken = findPart(sql, row.sequence, { name: wait.name, part: tokenPart }) !== undefined
   const other = hasToken ? ", or whoever was given its callback token calls back" : ""
-  return `It waits for a value from outside.${expiry(wait)} Say \`heddle signal ${about(place, wait.name)} --payload JSON\`${other}.`
+  const command = about(place, "signal", wait.name, ["--payload JSON"])
+  return `It waits for a value from outside.${expiry(wait)} Say ${command}${other}.`
 }
 
 const childOf = ({ row, sql }: Place, name: string): string => {
@@ -119,7 +122,7 @@ export const explainParked = ({ row, sql, threadId }: Place): ReadonlyArray<Expl
     sinceAt: parkedAt,
     whoCanAct: "operator",
     message: bounded(
-      `A message that it sent was not taken (${parkedFor}), and is carried no more. It holds up nothing. See to its target, then say \`heddle retry ${word(threadId)} ${row.id}\`.`,
+      `A message that it sent was not taken (${parkedFor}), and is carried no more. It holds up nothing. See to its target, then say \`${commandLine("retry", [threadId, row.id])}\`.`,
     ), // W1
   }))
 

@@ -7,6 +7,8 @@
  * - X3 Code that is called after the end (a finalizer) gets `Superseded` and writes nothing.
  * - X4 A failure of our own storage settles nothing. No agent code runs inside a block, so that nothing
  *   an agent does can pass for one.
+ * - X5 A name is taken once in an attempt, and not at all if anything is on record under it from a branch that has lost its
+ *   race. In such a branch nothing is begun any more: it is about to be interrupted.
  */
 import { Effect, Schema } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
@@ -21,10 +23,12 @@ import { systemFailure } from "./Failures.ts"
 import { append, bytesOf, findLast, findNamed, findPart, isProgress } from "./Journal.ts"
 import { condemn, type LiveAttempt, type Verdict } from "./LiveAttempt.ts"
 import { misuse } from "./Misuse.ts"
-import { CurrentRaceBranch } from "./RaceBranch.ts"
+import { branchesAround, CurrentRaceBranch, type RaceBranch, storedBranches } from "./RaceBranch.ts"
+import { hasLost, isLostName } from "./RaceWinner.ts"
 import { holds } from "./Settle.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { verdictOfThrown } from "./VerdictOfThrown.ts"
+import { tokenPart } from "./WaitRows.ts"
 
 /** The attempt no longer owns its run. A defect: nothing that catches it can write any more. */
 export class Superseded extends Error {
@@ -53,20 +57,57 @@ export const giveUp = (
   message: string,
 ): Effect.Effect<never> => leave(running, { _tag: "Failed", failure: systemFailure(tag, message) })
 
+/** What a callback's name is told apart by from its wait's: no name of an operation begins so. */
+export const callbackName = (name: string): string => `\u0000callback ${name}`
+
+interface NameUse {
+  readonly name: string
+  /** What it is told apart by, where an operation shares the name of another. */
+  readonly taken: string
+  readonly scope: RaceBranch | undefined
+}
+
+type Standing = "free" | "used" | "lost"
+
+/** Whether the name may be taken here. Looks at what earlier attempts have left only if there were some. // X5 */
+const standingOf = ({ live, thread }: Running, { name, scope, taken }: NameUse): Standing => {
+  const { sql } = thread.host.storage
+  if (hasLost(sql, live.sequence, branchesAround(scope))) return "lost"
+  if (live.names.has(taken)) return "used"
+  const isToken = taken !== name
+  return live.row.attempts > 1 && isLostName(sql, live.sequence, { name, isToken })
+    ? "used"
+    : "free"
+}
+
 /** A name belongs to each race's branch that its operation stands in. */
-const enterName = (name: string): Effect.Effect<void> =>
-  Effect.map(Effect.service(CurrentRaceBranch), (scope) => {
-    for (let at = scope; at !== undefined; at = at.outer) at.names.add(name)
-  })
+const enterName = ({ live }: Running, { scope, taken }: NameUse): void => {
+  live.names.add(taken)
+  if (scope !== undefined) live.branches.set(taken, scope)
+  for (let at = scope; at !== undefined; at = at.outer) at.names.add(taken)
+}
+
+const take = (running: Running, use: NameUse): Effect.Effect<void> => {
+  const standing = attempt(() => standingOf(running, use))
+  if (standing._tag === "Threw") return lost(running, standing.error)
+  switch (standing.value) {
+    case "lost":
+      return Effect.interruptible(Effect.never)
+    case "used":
+      return giveUp(running, "DuplicateName", `the name ${JSON.stringify(use.name)} is used twice`)
+    case "free":
+      enterName(running, use) // In the turn of the look: X5
+      return Effect.void
+  }
+}
 
 /** Takes a name for an operation of this attempt. */
 export const takeName = (
   running: Running,
   name: string,
-  /** What it is told apart by, where an operation shares the name of another. */
   taken: string = name,
 ): Effect.Effect<void> =>
-  Effect.suspend(() => {
+  Effect.flatMap(Effect.service(CurrentRaceBranch), (scope) => {
     const { live } = running
     if (live.ended) return Effect.die(new Superseded("the attempt has ended")) // X3
     if (live.changing !== undefined) {
@@ -74,10 +115,7 @@ export const takeName = (
       return misuse("a change of the state must not use its run")
     }
     if (!isName(name)) return misuse("a name has 1 to 128 printable characters")
-    if (live.names.has(taken))
-      return giveUp(running, "DuplicateName", `the name ${JSON.stringify(name)} is used twice`)
-    live.names.add(taken)
-    return enterName(name)
+    return take(running, { name, taken, scope })
   })
 
 export interface Recorded {
@@ -168,10 +206,17 @@ export interface NewFact {
   readonly payload: string
 }
 
+/** The branches of races that its operation stands in. */
+const racesOf = ({ branches }: LiveAttempt, { kind, name, part }: NewFact): string | null =>
+  storedBranches(
+    branches.get(kind === "ValueDrawn" && part === tokenPart ? callbackName(name) : name),
+  )
+
 /** Appends a fact in this block, however much the run has recorded. */
 export const appendAnyway = (block: Block, live: LiveAttempt, fact: NewFact): void => {
   const bytes = bytesOf(fact.payload)
-  append(block, { ...fact, submission: live.sequence, epoch: live.epoch, bytes })
+  const races = racesOf(live, fact)
+  append(block, { ...fact, submission: live.sequence, epoch: live.epoch, races, bytes })
   live.records += 1
   live.bytes += bytes
   if (isProgress(fact.kind)) live.progressed = true

@@ -61,8 +61,11 @@ const parse = (payload: string): JournalRecord["payload"] => {
   }
 }
 
+/** What readers are shown of a record. */
+type Shown = Omit<StoredRecord, "races">
+
 /** Reads rows as records: with the id of their submission, and the input where it was applied. */
-const recordReader = (sql: Sql): ((row: StoredRecord) => JournalRecord) => {
+const recordReader = (sql: Sql): ((row: Shown) => JournalRecord) => {
   const ids = new Map<number, SubmissionId>()
   const idOf = (submission: number): SubmissionId => {
     const known = ids.get(submission)
@@ -76,7 +79,7 @@ const recordReader = (sql: Sql): ((row: StoredRecord) => JournalRecord) => {
     return row.id
   }
   /** What it says, or that it says it no more. */
-  const contentOf = (row: StoredRecord): Pick<JournalRecord, "payload" | "pruned"> => {
+  const contentOf = (row: Shown): Pick<JournalRecord, "payload" | "pruned"> => {
     if (row.payload === "") return { payload: {}, pruned: true }
     const payload = parse(row.payload)
     if (row.kind !== "InputApplied") return { payload }
@@ -101,7 +104,7 @@ const recordReader = (sql: Sql): ((row: StoredRecord) => JournalRecord) => {
 const readRange = (sql: Sql, extent: Extent, backwards: boolean): ReadonlyArray<JournalRecord> => {
   const { sequences } = extent
   if (sequences.length === 0) return []
-  const rows = sql.all<StoredRecord & { readonly [column: string]: string | number | null }>(
+  const rows = sql.all<Shown & { readonly [column: string]: string | number | null }>(
     `SELECT sequence, submission, kind, name, part, epoch, recordedAt, payload FROM journal
      WHERE sequence BETWEEN ? AND ? ORDER BY sequence ${backwards ? "DESC" : "ASC"}`,
     Math.min(...sequences),

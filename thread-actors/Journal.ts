@@ -7,6 +7,7 @@
  *   before it, so that a changed or missing record breaks the chain from there on.
  * - J3 The last record carries the thread's counters; every append copies or changes them.
  * - J4 The input stays in the ledger: `InputApplied` stores its digest, and readers get both.
+ * - J6 A value that came before anything waited for it is no record of the run's, until the run has read it.
  * - J5 A record that was pruned has an empty payload. Whoever looks for what one says finds none; its digest stays.
  */
 import type { RecordKind } from "../contracts/JournalRecord.ts"
@@ -14,6 +15,7 @@ import { sha256 } from "../platform/Digest.ts"
 import { bindingsMax, type Sql } from "../platform/ObjectStorage.ts"
 import type { Block } from "./Block.ts"
 import type { Tail } from "./Header.ts"
+import { earlyPart, notePart, tokenPart } from "./WaitRows.ts"
 
 export interface NewRecord {
   /** The sequence of its submission. */
@@ -24,6 +26,8 @@ export interface NewRecord {
   /** 0 the first record of an operation; later parts answer it. */
   readonly part?: number
   readonly epoch: number
+  /** The branches of races that its operation stands in, as `RaceBranch` writes them; none outside of races. */
+  readonly races?: string | null
   /** Canonical JSON. */
   readonly payload: string
   /** What a reader will be given, in bytes, when it is more than the payload. */
@@ -38,6 +42,7 @@ export interface StoredRecord {
   readonly part: number
   readonly epoch: number
   readonly recordedAt: number
+  readonly races: string | null
   readonly payload: string
 }
 
@@ -54,6 +59,7 @@ export const chainDigest = (previous: string, record: StoredRecord): string =>
       record.part,
       record.epoch,
       record.recordedAt,
+      ...(record.races === null ? [] : [record.races]),
     ]),
     "\n",
     record.payload,
@@ -78,6 +84,7 @@ export const append = (
     part: record.part ?? 0,
     epoch: record.epoch,
     recordedAt: block.now,
+    races: record.races ?? null,
     payload: record.payload,
   }
   const next: Tail = {
@@ -88,8 +95,8 @@ export const append = (
   }
   block.sql.run(
     `INSERT INTO journal (sequence, submission, kind, name, part, epoch, recordedAt, digest,
-       open, settled, floor, bytes, payload)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, // J1
+       open, settled, floor, bytes, payload, races)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, // J1
     stored.sequence,
     stored.submission,
     stored.kind,
@@ -103,6 +110,7 @@ export const append = (
     next.floor,
     record.bytes ?? bytesOf(record.payload), // J4
     stored.payload,
+    stored.races,
   )
   block.header = { ...block.header, tail: next }
   return stored.sequence
@@ -129,7 +137,7 @@ export const findLast = (
 ): Pick<StoredRecord, "kind" | "payload" | "part"> | undefined =>
   sql.all<{ kind: RecordKind; payload: string; part: number }>(
     `SELECT kind, payload, part FROM journal WHERE submission = ? AND name = ?
-     ORDER BY part DESC LIMIT 1`,
+     AND part <> ${earlyPart} ORDER BY part DESC LIMIT 1`, // J6
     submission,
     name,
   )[0]
@@ -152,26 +160,46 @@ export const findPart = (
 export interface RecordedName {
   readonly name: string
   readonly isToken: boolean
+  /** The branches of races that it was recorded in; none outside of races. */
+  readonly races: string | null
 }
 
-/**
- * The names under which a run had recorded anything before this epoch. A value that came before it was asked for says
- * nothing of the run.
- */
+const isUnread = `part = ${earlyPart} AND NOT EXISTS (SELECT 1 FROM journal k
+  WHERE k.submission = journal.submission AND k.name = journal.name AND k.part = ${notePart})`
+
+const isToken = `kind = 'ValueDrawn' AND part = ${tokenPart}`
+
+/** The names under which a run had recorded anything before this epoch. // J6 */
 export const recordedNames = (
   sql: Sql,
   submission: number,
   epoch: number,
 ): ReadonlyArray<RecordedName> =>
   sql
-    .all<{ name: string; isToken: number }>(
-      `SELECT name, kind = 'ValueDrawn' AND part = 2 AS isToken FROM journal
+    .all<{ name: string; isToken: number; races: string | null }>(
+      `SELECT name, ${isToken} AS isToken, races FROM journal
        WHERE submission = ? AND name IS NOT NULL AND epoch < ?
-       AND NOT (kind = 'SignalReceived' AND part = 1)`,
+       AND part <> ${earlyPart}`,
       submission,
       epoch,
     )
-    .map(({ isToken, name }) => ({ name, isToken: isToken === 1 }))
+    .map((record) => ({ ...record, isToken: record.isToken === 1 }))
+
+/** The branches of races in which a run has recorded anything under this name. */
+export const recordedRaces = (
+  sql: Sql,
+  submission: number,
+  named: Omit<RecordedName, "races">,
+): ReadonlyArray<string> =>
+  sql
+    .all<{ races: string }>(
+      `SELECT DISTINCT races FROM journal WHERE submission = ? AND name = ? AND races IS NOT NULL
+       AND (${isToken}) = ?`,
+      submission,
+      named.name,
+      named.isToken ? 1 : 0,
+    )
+    .map(({ races }) => races)
 
 /** When a record of a named operation was written. */
 export const findRecordedAt = (
@@ -200,7 +228,8 @@ export const lastSequence = (
     const some = names.slice(from, from + bindingsMax - 1)
     const [found] = sql.all<{ sequence: number | null }>(
       `SELECT max(sequence) AS sequence FROM journal WHERE submission = ?
-       AND name IN (${some.map(() => "?").join(", ")}) AND NOT (kind = 'ValueDrawn' AND part > 0)`,
+       AND name IN (${some.map(() => "?").join(", ")}) AND NOT (kind = 'ValueDrawn' AND part > 0)
+       AND NOT (${isUnread})`, // J6
       submission,
       ...some,
     )
@@ -220,15 +249,27 @@ export const unknownRecords = (
     submission,
   )
 
-/** How much a run has recorded under names. Reads that run's records only, never their payloads. */
-export const runSize = (sql: Sql, submission: number): { records: number; bytes: number } => {
+export interface RunSize {
+  readonly records: number
+  readonly bytes: number
+}
+
+const sizeOf = (sql: Sql, submission: number, which: string): RunSize => {
   const [sum] = sql.all<{ records: number; bytes: number | null }>(
     `SELECT count(*) AS records, sum(bytes) AS bytes FROM journal
-     WHERE submission = ? AND name IS NOT NULL`,
+     WHERE submission = ? AND name IS NOT NULL AND ${which}`,
     submission,
   )
   return { records: sum?.records ?? 0, bytes: sum?.bytes ?? 0 }
 }
+
+/** How much a run has recorded under names. Reads that run's records only, never their payloads. // J6 */
+export const runSize = (sql: Sql, submission: number): RunSize =>
+  sizeOf(sql, submission, `NOT (${isUnread})`)
+
+/** How much has come for a run that it has not read. */
+export const unreadSize = (sql: Sql, submission: number): RunSize =>
+  sizeOf(sql, submission, isUnread)
 
 /** What is there for observers, or says only that something was begun, asked or is in doubt, is no result. */
 const withoutProgress: ReadonlyArray<RecordKind> = [
@@ -238,6 +279,7 @@ const withoutProgress: ReadonlyArray<RecordKind> = [
   "ToolResolved",
   "ApprovalRequested",
   "TimerSet",
+  "SignalAwaited",
   "ChildRequested",
 ]
 

@@ -11,6 +11,7 @@ import type { Failure } from "../contracts/Settlement.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import type { StoredRetry, SubmissionRow } from "./Ledger.ts"
 import type { Identity } from "./Identity.ts"
+import type { RaceBranch } from "./RaceBranch.ts"
 
 /** How an attempt is to end. */
 export type Verdict =
@@ -66,6 +67,10 @@ export interface LiveAttempt extends Claimed {
   readonly epoch: number
   readonly yieldAt: number
   readonly names: Set<string>
+  /** Which branch of a race took a name; none for names outside of races. */
+  readonly branches: Map<string, RaceBranch>
+  /** Races that are under way, by name. */
+  readonly contests: Map<string, ReadonlyArray<RaceBranch>>
   readonly verdict: Deferred.Deferred<Verdict>
   readonly done: Deferred.Deferred<AttemptEnd>
   records: number
@@ -108,6 +113,8 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   epoch: claimed.row.epoch, // V2
   yieldAt: claimed.claimedAt + yieldAfterMillis,
   names: new Set(),
+  branches: new Map(),
+  contests: new Map(),
   verdict: Deferred.makeUnsafe(),
   done: Deferred.makeUnsafe(),
   records: claimed.size.records,

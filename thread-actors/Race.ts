@@ -16,6 +16,7 @@ import type { Block } from "./Block.ts"
 import {
   appendFact,
   type Boxed,
+  giveUp,
   leave,
   readFact,
   recall,
@@ -29,7 +30,8 @@ import { endBody, type Verdict } from "./LiveAttempt.ts"
 import { asEffect, misuse } from "./Misuse.ts"
 import { settleDown } from "./Quiet.ts"
 import { CurrentRaceBranch, isWait, type RaceBranch } from "./RaceBranch.ts"
-import { winnerOf, winnerPayload, withdrawLost } from "./RaceEnd.ts"
+import { withdrawLost } from "./RaceEnd.ts"
+import { winnerOf, winnerPayload } from "./RaceWinner.ts"
 
 type Branch = Effect.Effect<unknown, unknown>
 
@@ -63,7 +65,6 @@ const mismatch = (running: Running, name: string): Effect.Effect<never> =>
 const callOf = (name: string, branches: unknown): RaceCall | string => {
   if (Object(branches) !== branches) return "its branches must be an object of Effects"
   const entries = Object.entries(branches as object)
-  if (entries.length === 0) return "it has no branch"
   const read = new Map<string, Branch>()
   for (const [branch, given] of entries) {
     const effect = asEffect(given)
@@ -158,6 +159,7 @@ const leaveContest = (
   Effect.andThen(
     Fiber.interruptAll(fibers),
     Effect.sync(() => {
+      live.contests.delete(contest.name)
       if (contest.deciding) endBody(live)
     }),
   )
@@ -176,6 +178,7 @@ const run = (running: Running, call: RaceCall, outer: RaceBranch | undefined): B
       bell: Deferred.makeUnsafe(),
       deciding: false,
     }
+    running.live.contests.set(name, contest.scopes)
     const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
     const started = Effect.forEach(
       entrants,
@@ -209,6 +212,8 @@ export const race = (running: Running, name: string, branches: unknown): Branch 
     Effect.suspend(() => {
       const call = callOf(name, branches)
       if (typeof call === "string") return misuse(`race ${name}: ${call}`)
+      if (call.branches.size === 0)
+        return giveUp(running, "EmptyRace", `the race ${JSON.stringify(name)} has no branch`)
       return Effect.flatMap(recall(running, name), (recorded) =>
         recorded === undefined
           ? Effect.flatMap(Effect.service(CurrentRaceBranch), (outer) => run(running, call, outer))

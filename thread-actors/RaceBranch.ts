@@ -12,7 +12,7 @@ export interface RaceBranch {
   readonly isSole: boolean
   /** The branch that the race itself runs in. */
   readonly outer: RaceBranch | undefined
-  /** What the operations of the branch are called, those of races in it, too. */
+  /** The names that operations of the branch have taken, those of races in it, too. */
   readonly names: Set<string>
 }
 
@@ -38,13 +38,18 @@ export const isWait = (branch: object): boolean => waits.has(branch)
 export type StoredBranch = readonly [race: string, branch: string]
 
 /** The branches that code stands in, outermost first; none outside of races. */
-export const storedBranches = (scope: RaceBranch | undefined): string | null => {
-  if (scope === undefined) return null
+export const branchesAround = (scope: RaceBranch | undefined): ReadonlyArray<StoredBranch> => {
   const branches: Array<StoredBranch> = []
-  for (let at: RaceBranch | undefined = scope; at !== undefined; at = at.outer)
-    branches.unshift([at.race, at.branch])
-  return JSON.stringify(branches)
+  for (let at = scope; at !== undefined; at = at.outer) branches.unshift([at.race, at.branch])
+  return branches
 }
+
+/** The same, as rows hold it. */
+export const branchesText = (branches: ReadonlyArray<StoredBranch>): string | null =>
+  branches.length === 0 ? null : JSON.stringify(branches)
+
+export const storedBranches = (scope: RaceBranch | undefined): string | null =>
+  branchesText(branchesAround(scope))
 
 const isBranch = (value: unknown): value is StoredBranch =>
   Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "string")

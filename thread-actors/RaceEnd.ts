@@ -7,15 +7,16 @@
  * - R1 A race is decided once: its name has one record.
  * - R2 With it the waits of all other branches end, those of races inside them, too: no later word or time answers
  *   one, and a child that was waited for is told to end.
- * - R3 Names in branches that have lost stay used: they stand in the record, here those of their open waits.
+ * - R3 Names in branches that have lost stay used: what they have recorded says where it was recorded, and the record
+ *   of the race has those that an attempt in memory had taken.
  */
 import { abortChild } from "./AbortChildren.ts"
 import type { Block } from "./Block.ts"
 import { findOpenChild } from "./ChildRows.ts"
 import { append, findNamed } from "./Journal.ts"
 import type { SubmissionRow } from "./Ledger.ts"
-import { branchesOf } from "./RaceBranch.ts"
-import { parsed } from "./Unreadable.ts"
+import { branchesOf, branchesText } from "./RaceBranch.ts"
+import { winnerPayload } from "./RaceWinner.ts"
 import { answerPart, closeWait, type StoredWait, waitsOf } from "./WaitRows.ts"
 
 export type Racing = Pick<SubmissionRow, "sequence" | "epoch" | "id" | "principal">
@@ -25,15 +26,7 @@ export interface Winner {
   readonly branch: string
 }
 
-/** What the record of a race says. `names` are those of operations in the branches that have lost. */
-export const winnerPayload = (branch: string, names: Iterable<string> = []): string =>
-  JSON.stringify({ names: [...names].sort(), winner: branch })
-
-/** The winner that such a record names. */
-export const winnerOf = (payload: string): unknown =>
-  (parsed(payload, "journal") as { readonly winner?: unknown } | undefined)?.winner
-
-const hasLost = (wait: StoredWait, { branch, race }: Winner): boolean =>
+const loses = (wait: StoredWait, { branch, race }: Winner): boolean =>
   branchesOf(wait.races).some(([other, of]) => other === race && of !== branch)
 
 const withdraw = (block: Block, row: Racing, wait: StoredWait, race: string): void => {
@@ -43,6 +36,7 @@ const withdraw = (block: Block, row: Racing, wait: StoredWait, race: string): vo
     name: wait.name,
     part: answerPart,
     epoch: row.epoch,
+    races: wait.races,
     payload: JSON.stringify({ race }),
   })
   closeWait(block.sql, row.sequence, wait.name)
@@ -53,28 +47,41 @@ const withdraw = (block: Block, row: Racing, wait: StoredWait, race: string): vo
 }
 
 const lostWaits = (block: Block, row: Racing, winner: Winner): ReadonlyArray<StoredWait> =>
-  waitsOf(block.sql, row.sequence).filter((wait) => hasLost(wait, winner))
+  waitsOf(block.sql, row.sequence).filter((wait) => loses(wait, winner))
 
 /** Withdraws what the branches that have lost wait for. // R2 */
 export const withdrawLost = (block: Block, row: Racing, winner: Winner): void => {
   for (const wait of lostWaits(block, row, winner)) withdraw(block, row, wait, winner.race)
 }
 
+/** The names that an attempt in memory has taken in the other branches. */
+const takenByOthers = (
+  { thread }: Block,
+  row: Racing,
+  { branch, race }: Winner,
+): ReadonlyArray<string> => {
+  const scopes = thread.live?.sequence === row.sequence ? thread.live.contests.get(race) : undefined
+  return (scopes ?? []).flatMap((scope) => (scope.branch === branch ? [] : [...scope.names]))
+}
+
 /** Decides the race of which this wait, just answered, is a whole branch. */
 export const decideBySole = (block: Block, row: Racing, wait: StoredWait): void => {
-  const own = wait.sole === 1 ? branchesOf(wait.races).at(-1) : undefined
+  const around = branchesOf(wait.races)
+  const own = wait.sole === 1 ? around.at(-1) : undefined
   if (own === undefined) return
   const [race, branch] = own
+  const winner = { race, branch }
   if (findNamed(block.sql, row.sequence, race) !== undefined) return // R1
   append(block, {
     submission: row.sequence,
     kind: "WaitWithdrawn",
     name: race,
     epoch: row.epoch,
-    payload: winnerPayload(
-      branch,
-      lostWaits(block, row, { race, branch }).map(({ name }) => name), // R3
-    ),
+    races: branchesText(around.slice(0, -1)),
+    payload: winnerPayload(branch, [
+      ...lostWaits(block, row, winner).map(({ name }) => name),
+      ...takenByOthers(block, row, winner),
+    ]), // R3
   })
-  withdrawLost(block, row, { race, branch })
+  withdrawLost(block, row, winner)
 }

@@ -9,7 +9,7 @@
 import { type Effect, Result } from "effect"
 import {
   IdempotencyConflict,
-  InvalidInput,
+  InputPruned,
   JoinedToHost,
   NotSettled,
   SettlementConflict,
@@ -32,6 +32,7 @@ import { durable, type ReadFailure } from "./Durable.ts"
 import { remember } from "./Fence.ts"
 import { append } from "./Journal.ts"
 import { readHost, readInput, type SubmissionRow } from "./Ledger.ts"
+import { pruned } from "./Retention.ts"
 import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import type { Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
@@ -58,10 +59,9 @@ const refusalOf = (block: Block, row: SubmissionRow): ResubmitRefusal | undefine
 }
 
 /** The old one's input, as it was accepted. // U3 */
-const storedContent = (block: Block, row: SubmissionRow): Result.Result<Content, InvalidInput> => {
+const storedContent = (block: Block, row: SubmissionRow): Result.Result<Content, InputPruned> => {
   const text = readInput(block.sql, row.sequence)
-  if (text === "")
-    return Result.fail(new InvalidInput({ path: "input", reason: "its own was pruned: give one" }))
+  if (text === pruned) return Result.fail(new InputPruned({ submissionId: row.id }))
   if (sha256(row.agent, "\n", text) !== row.inputDigest) throw new Unreadable("submissions")
   return Result.succeed({
     canonical: { text, bytes: row.inputBytes },
@@ -100,7 +100,7 @@ const takeAgain = (block: Block, order: ResubmitOrder, row: SubmissionRow): Answ
     order.input === undefined ? known(block, admission, { digest: row.inputDigest }) : undefined
   if (first instanceof IdempotencyConflict) return Result.fail(first)
   if (first !== undefined) return Result.succeed(first) // U3
-  const content =
+  const content: Result.Result<Content, ResubmitRefusal> =
     order.input === undefined ? storedContent(block, row) : contentOf(block.thread, admission)
   if (Result.isFailure(content)) return Result.fail(content.failure)
   const answer = take(block, admission, content.success)

@@ -39,14 +39,11 @@ const ask = (running: Running, { name, timeoutMillis }: SignalWait): Effect.Effe
   waitNamed(running, {
     name,
     kind: "signal",
-    requestKind: "TimerSet",
+    requestKind: "SignalAwaited",
     request: (now) => {
-      if (timeoutMillis === undefined) return { fact: undefined, dueAt: null }
-      const dueAt = timeAfter(now, timeoutMillis)
-      return {
-        fact: { kind: "TimerSet", payload: JSON.stringify({ dueAt, timeoutMillis }) },
-        dueAt,
-      }
+      const dueAt = timeoutMillis === undefined ? null : timeAfter(now, timeoutMillis)
+      const payload = JSON.stringify(dueAt === null ? {} : { dueAt, timeoutMillis })
+      return { fact: { kind: "SignalAwaited", payload }, dueAt }
     },
     dueAtOf: recordedTime("dueAt"),
   })

@@ -5,7 +5,8 @@
  * - G1 The first value stands. The same again is a duplicate, also after the run has settled; another one is told that
  *   there is one.
  * - G2 What has expired by the thread's clock is over, whoever asks first.
- * - G3 A value for a wait that has not begun is kept until it does, within what a run may record.
+ * - G3 A value for a wait that has not begun is kept until it does, within a bound of its own: it wakes nobody, takes
+ *   nothing of what its run may record, and is nothing to an operation of another kind that has its name.
  * - G4 A value makes a run that waits ready in its block; one that runs is told after it.
  */
 import { Effect, Result } from "effect"
@@ -24,14 +25,14 @@ import type { Outcome } from "../contracts/Submission.ts"
 import { type Block, transact } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import type { Identity } from "./Identity.ts"
-import { append, bytesOf, findPart, findRecordedAt, runSize } from "./Journal.ts"
+import { append, bytesOf, findPart, findRecordedAt, unreadSize } from "./Journal.ts"
 import { readHost, readRow, sequenceOf, type SubmissionRow } from "./Ledger.ts"
 import { sizeLimit } from "./SizeLimit.ts"
 import { kept, submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import { suspensionOf } from "./Suspension.ts"
 import type { Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
-import { answerPart, findWait } from "./WaitRows.ts"
+import { answerPart, earlyPart, findWait } from "./WaitRows.ts"
 import { fireDue, recordAnswer, resumeWaiting, tellAnswered } from "./Waits.ts"
 
 export interface SignalOrder extends Identity {
@@ -79,8 +80,12 @@ const saidOf = (
   )
 }
 
+const receivedAtOf = ({ sql }: Block, row: SubmissionRow, name: string): number | undefined =>
+  findRecordedAt(sql, row.sequence, { name, part: answerPart }) ??
+  findRecordedAt(sql, row.sequence, { name, part: earlyPart })
+
 const received = (block: Block, row: SubmissionRow, name: string, duplicate: boolean): Answer => {
-  const receivedAt = findRecordedAt(block.sql, row.sequence, { name, part: answerPart })
+  const receivedAt = receivedAtOf(block, row, name)
   const now = readRow(block.sql, row.sequence)
   if (receivedAt === undefined || now === undefined) throw new Unreadable("journal")
   return Result.succeed({ receivedAt, duplicate, state: now.state })
@@ -88,10 +93,12 @@ const received = (block: Block, row: SubmissionRow, name: string, duplicate: boo
 
 /** What the first value gets again, and every other one. None where no value came yet. // G1 */
 const first = (block: Block, row: SubmissionRow, { name, start }: Said): Answer | undefined => {
-  const answer = findPart(block.sql, row.sequence, { name, part: answerPart })
+  const answer =
+    findPart(block.sql, row.sequence, { name, part: answerPart }) ??
+    findPart(block.sql, row.sequence, { name, part: earlyPart })
   if (answer?.kind !== "SignalReceived") return undefined
   if (answer.payload.startsWith(start)) return received(block, row, name, true)
-  const at = findRecordedAt(block.sql, row.sequence, { name, part: answerPart }) ?? 0
+  const at = receivedAtOf(block, row, name) ?? 0
   const told = `another value came at ${new Date(at).toISOString()}`
   return Result.fail(new ResolutionConflict({ first: told }))
 }
@@ -114,17 +121,21 @@ const refusal = (block: Block, row: SubmissionRow, name: string): SignalRefusal 
 
 /** What keeping a value would exceed. // G3 */
 const full = (block: Block, row: SubmissionRow, payload: string) => {
-  const { runBytes, runRecords } = block.thread.limits
-  const size = runSize(block.sql, row.sequence)
+  const { earlySignalBytes, earlySignals } = block.thread.limits
+  const size = unreadSize(block.sql, row.sequence)
   const bytes = size.bytes + bytesOf(payload)
-  if (size.records + 1 > runRecords)
+  if (size.records + 1 > earlySignals)
     return new AdmissionLimitExceeded({
-      limit: "runRecords",
+      limit: "earlySignals",
       actual: size.records + 1,
-      maximum: runRecords,
+      maximum: earlySignals,
     })
-  return bytes > runBytes
-    ? new AdmissionLimitExceeded({ limit: "runBytes", actual: bytes, maximum: runBytes })
+  return bytes > earlySignalBytes
+    ? new AdmissionLimitExceeded({
+        limit: "earlySignalBytes",
+        actual: bytes,
+        maximum: earlySignalBytes,
+      })
     : undefined
 }
 
@@ -136,7 +147,7 @@ const keep = (block: Block, row: SubmissionRow, said: Said, payload: string): An
     submission: row.sequence,
     kind: "SignalReceived",
     name: said.name,
-    part: answerPart,
+    part: earlyPart,
     epoch: row.epoch,
     payload,
   })
@@ -160,8 +171,9 @@ const signalIn = (block: Block, said: Said): Done => {
   const before = first(block, row, said)
   if (before !== undefined) return { answer: before, answered: [] }
   const fired = fireDue(block, row) // G2
+  const isAwaited = findWait(block.sql, row.sequence, said.name) !== undefined
   const answer = kept(block, said, takeIn(block, row, said))
-  const answered = Result.isSuccess(answer) ? [...fired, said.name] : fired
+  const answered = isAwaited && Result.isSuccess(answer) ? [...fired, said.name] : fired
   if (answered.length === 0) return { answer, answered }
   resumeWaiting(block, row) // G4
   const state = readRow(block.sql, row.sequence)?.state ?? row.state

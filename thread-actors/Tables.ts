@@ -213,12 +213,22 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
 ]
 
+/**
+ * In which branches of races a record was written: names in branches that have lost stay used. And the times of waits:
+ * each answer looks for what is due before it, of however many are open.
+ */
+const raceTables: ReadonlyArray<string> = [
+  `ALTER TABLE journal ADD COLUMN races TEXT`,
+  `CREATE INDEX waitTimes ON waits (submission, dueAt) WHERE dueAt IS NOT NULL`,
+]
+
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   firstTables,
   operatedTables,
   resubmittedTables,
   conversationTables,
+  raceTables,
 ]
 
 export const latestVersion = migrations.length

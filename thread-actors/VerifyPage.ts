@@ -14,6 +14,7 @@ import { allOf } from "./AllOf.ts"
 import { checkedColumns, isSoundRow, type SubmissionRow } from "./Ledger.ts"
 import { isCount, isText } from "./StoredColumns.ts"
 import type { Thread } from "./Thread.ts"
+import { earlyPart } from "./WaitRows.ts"
 
 /** A record as it is stored, whatever is in it; its types hold only where it is sound. */
 export interface RawRecord {
@@ -30,6 +31,7 @@ export interface RawRecord {
   readonly floor: number
   readonly bytes: number
   readonly payload: string
+  readonly races: string | null
 }
 
 export interface PageRecord extends RawRecord {
@@ -127,6 +129,7 @@ const soundness = (record: RawRecord): boolean =>
   [record.settled, record.floor, record.bytes].every(isCount) &&
   [record.kind, record.digest, record.payload].every(isText) &&
   (record.name === null || isText(record.name)) &&
+  (record.races === null || isText(record.races)) &&
   (record.open === null || isCount(record.open)) // P2
 
 const valueOf = (payload: unknown): PageRecord["value"] => {
@@ -148,7 +151,7 @@ const readRecords = (sql: Sql, after: number, last: number): ReadonlyArray<PageR
   sql
     .all<RawRecord & SqlRow>(
       `SELECT sequence, submission, kind, name, part, epoch, recordedAt, digest, open, settled,
-         floor, bytes, payload FROM journal WHERE sequence > ? AND sequence <= ? ORDER BY sequence`,
+         floor, bytes, payload, races FROM journal WHERE sequence > ? AND sequence <= ? ORDER BY sequence`,
       after,
       last,
     )
@@ -237,7 +240,7 @@ const readUnanswered = (sql: Sql, after: number, last: number): VerifyPage["unan
      LEFT JOIN calls c ON c.submission = j.submission AND c.name = j.name
      WHERE j.sequence > ? AND j.sequence <= ? AND j.kind IN ('ToolPrepared', 'ToolUnknown')
        AND NOT EXISTS (SELECT 1 FROM journal k WHERE k.submission = j.submission
-         AND k.name = j.name AND k.part > j.part)
+         AND k.name = j.name AND k.part > j.part AND k.part <> ${earlyPart})
      ORDER BY j.sequence`,
     after,
     last,

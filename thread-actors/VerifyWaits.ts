@@ -15,6 +15,7 @@ import { suspensionOf } from "./Suspension.ts"
 import { Unreadable } from "./Unreadable.ts"
 import {
   answerPart,
+  earlyPart,
   firstTimerAt,
   isSoundWait,
   rawWaits,
@@ -26,10 +27,16 @@ type Open = ReadonlyMap<number, SubmissionRow>
 
 const requestKinds: { readonly [K in StoredWait["kind"]]: string } = {
   approval: "ApprovalRequested",
-  signal: "TimerSet",
+  signal: "SignalAwaited",
   timer: "TimerSet",
   child: "ChildRequested",
 }
+
+/** Whether the wait has its answer, which of a signal may have come early. */
+const isAnswered = (sql: Sql, { kind, name, submission }: StoredWait): boolean =>
+  [answerPart, ...(kind === "signal" ? [earlyPart] : [])].some(
+    (part) => findPart(sql, submission, { name, part }) !== undefined,
+  )
 
 const decodes = (wait: StoredWait): boolean => {
   try {
@@ -45,10 +52,9 @@ const wrongWith = (sql: Sql, wait: StoredWait, open: Open): string | undefined =
   const { kind, name, submission } = wait
   if (!open.has(submission)) return "its submission has settled" // W1
   if (!decodes(wait)) return "its races do not decode"
-  if (findPart(sql, submission, { name, part: answerPart }) !== undefined) return "it is answered" // W1
+  if (isAnswered(sql, wait)) return "it is answered" // W1
   const request = findPart(sql, submission, { name, part: 0 })
-  if (request === undefined)
-    return kind === "signal" && wait.dueAt === null ? undefined : "it was never asked for"
+  if (request === undefined) return "it was never asked for"
   return request.kind === requestKinds[kind] ? undefined : "it was asked for as something else"
 }
 
@@ -68,9 +74,10 @@ const requestPlaces = (sql: Sql, open: Open, limit: number): ReadonlyArray<strin
       : sql
           .all<{ sequence: number; kind: string }>(
             `SELECT j.sequence, j.kind FROM journal j WHERE j.submission = ? AND j.name IS NOT NULL
-               AND j.part = 0 AND j.kind IN ('ApprovalRequested', 'TimerSet')
+               AND j.part = 0 AND j.kind IN ('ApprovalRequested', 'SignalAwaited', 'TimerSet')
                AND NOT EXISTS (SELECT 1 FROM journal k WHERE k.submission = j.submission
-                 AND k.name = j.name AND k.part = ${answerPart})
+                 AND k.name = j.name AND (k.part = ${answerPart}
+                   OR (k.part = ${earlyPart} AND j.kind = 'SignalAwaited')))
                AND NOT EXISTS (SELECT 1 FROM waits w WHERE w.submission = j.submission
                  AND w.name = j.name) LIMIT +?`,
             submission,

@@ -4,15 +4,23 @@
  * - V1 The first entry chooses, and is recorded: every later attempt takes the same way.
  * - V2 A run that has recorded or asked for anything that this attempt has not come to yet may have been past the point
  *   before the point had a version: it takes the old way, 0. Where only a parallel branch is ahead, that is so, too:
- *   the old way is right for it, as well.
+ *   the old way is right for it, as well. What a branch that has lost its race has left is ahead of nobody.
  * - V3 A version that this code does not have any more, or does not have yet, holds the run until a deploy brings it.
  */
 import { Effect } from "effect"
 import type { VersionOptions } from "./Agent.ts"
-import { appendFact, leave, recall, type Running, takeName, writeFact } from "./Fact.ts"
+import {
+  appendFact,
+  callbackName,
+  leave,
+  recall,
+  type Running,
+  takeName,
+  writeFact,
+} from "./Fact.ts"
 import { recordedNames } from "./Journal.ts"
 import { misuse } from "./Misuse.ts"
-import { callbackName } from "./Callback.ts"
+import { isLostName } from "./RaceWinner.ts"
 import { isCount } from "./StoredColumns.ts"
 import { waitsOf } from "./WaitRows.ts"
 import type { Block } from "./Block.ts"
@@ -21,8 +29,10 @@ import type { Block } from "./Block.ts"
 const wasAhead = ({ sql }: Block, { live }: Running): boolean => {
   const isAhead = (taken: string): boolean => !live.names.has(taken)
   return (
-    recordedNames(sql, live.sequence, live.epoch).some(({ isToken, name }) =>
-      isAhead(isToken ? callbackName(name) : name),
+    recordedNames(sql, live.sequence, live.epoch).some(
+      (named) =>
+        isAhead(named.isToken ? callbackName(named.name) : named.name) &&
+        !isLostName(sql, live.sequence, named),
     ) || waitsOf(sql, live.sequence).some(({ name }) => isAhead(name))
   )
 }

@@ -61,6 +61,12 @@ export const answerPart = 1
 export const tokenPart = 2
 export const notePart = 3
 
+/**
+ * The part of a value that came before anything waited for it: beyond those of any operation, so that a stranger's
+ * value is in the way of none that has its name.
+ */
+export const earlyPart = 1_000_000
+
 /** An open wait of a run by its name. */
 export const findWait = (sql: Sql, submission: number, name: string): StoredWait | undefined => {
   const [row] = sql.all<Raw>(

@@ -22,13 +22,13 @@ import {
   takeName,
   writeFact,
 } from "./Fact.ts"
-import { findNamed, findPart } from "./Journal.ts"
+import { findPart } from "./Journal.ts"
 import type { Verdict } from "./LiveAttempt.ts"
 import { waitForQuiet } from "./Quiet.ts"
-import { CurrentRaceBranch, type RaceBranch, storedBranches } from "./RaceBranch.ts"
-import { winnerOf } from "./RaceEnd.ts"
+import { branchesAround, CurrentRaceBranch, type RaceBranch, storedBranches } from "./RaceBranch.ts"
+import { hasLost } from "./RaceWinner.ts"
 import { clockOf } from "./Thread.ts"
-import { answerPart, findWait, openWait, type WaitKind } from "./WaitRows.ts"
+import { answerPart, earlyPart, findWait, openWait, type WaitKind } from "./WaitRows.ts"
 import { fireDue, tellAnswered } from "./Waits.ts"
 
 /** What is asked for: its request's record, if it has one, and when the wait is over. */
@@ -41,7 +41,7 @@ export interface Request {
 export interface WaitCall {
   readonly name: string
   readonly kind: WaitKind
-  /** The kind of its request's record; none if it may have none. */
+  /** The kind of its request's record. */
   readonly requestKind: NewFact["kind"]
   /** Made in the block that writes it, once. */
   readonly request: (now: number) => Request
@@ -56,18 +56,22 @@ export interface WaitCall {
 const mismatch = (running: Running, { name }: Pick<WaitCall, "name">): Effect.Effect<never> =>
   leave(running, { _tag: "Mismatch", name })
 
-/** The answer on record, if there is one; that of a race that was lost is for nobody. // W1 */
-const answerOf = (running: Running, name: string): Effect.Effect<Recorded | undefined> =>
-  recallPart(running, { name, part: answerPart })
+/** The parts under which an answer may stand: a signal may have come before it was asked for. */
+const answerParts = ({ kind }: WaitCall): ReadonlyArray<number> =>
+  kind === "signal" ? [answerPart, earlyPart] : [answerPart]
 
-/** Whether a race around this code was decided for another branch: its branch is about to be interrupted. */
-const isLost = (block: Block, submission: number, scope: RaceBranch | undefined): boolean => {
-  for (let at = scope; at !== undefined; at = at.outer) {
-    const decided = findNamed(block.sql, submission, at.race)
-    if (decided !== undefined && winnerOf(decided.payload) !== at.branch) return true
-  }
-  return false
-}
+/** The answer on record, if there is one; that of a race that was lost is for nobody. // W1 */
+const answerOf = (running: Running, call: WaitCall): Effect.Effect<Recorded | undefined> =>
+  Effect.gen(function* () {
+    for (const part of answerParts(call)) {
+      const answer = yield* recallPart(running, { name: call.name, part })
+      if (answer !== undefined) return answer
+    }
+    return undefined
+  })
+
+const isAnswered = ({ sql }: Block, submission: number, call: WaitCall): boolean =>
+  answerParts(call).some((part) => findPart(sql, submission, { name: call.name, part }))
 
 /**
  * Writes the request, unless it stands already, and opens the wait, unless it was answered meanwhile. Gives whether
@@ -82,7 +86,7 @@ const openIn = (
   const { live } = running
   const { name } = call
   const { sql } = block
-  if (isLost(block, live.sequence, scope)) return { value: false } // W5
+  if (hasLost(sql, live.sequence, branchesAround(scope))) return { value: false } // W5
   const recorded = findPart(sql, live.sequence, { name, part: 0 })
   const made = recorded === undefined ? call.request(block.now) : undefined
   if (made?.fact !== undefined) {
@@ -93,7 +97,7 @@ const openIn = (
   if (more !== undefined) return more
   const dueAt =
     made?.dueAt ?? (recorded === undefined ? null : call.dueAtOf(JSON.parse(recorded.payload)))
-  if (findPart(sql, live.sequence, { name, part: answerPart }) === undefined)
+  if (!isAnswered(block, live.sequence, call))
     openWait(sql, {
       submission: live.sequence,
       name,
@@ -166,14 +170,15 @@ const list = ({ live, thread }: Running, name: string): Deferred.Deferred<void> 
 
 const awaitAnswer = (
   running: Running,
-  name: string,
+  call: WaitCall,
   dueAt: number | null,
 ): Effect.Effect<Recorded> =>
   Effect.gen(function* () {
     const { live } = running
+    const { name } = call
     while (true) {
       const bell = list(running, name)
-      const answer = yield* answerOf(running, name) // W2
+      const answer = yield* answerOf(running, call) // W2
       if (answer !== undefined) {
         live.waiting.delete(name) // W2
         return answer
@@ -182,7 +187,7 @@ const awaitAnswer = (
       if (why === "due") yield* fire(running)
       if (why === "quiet") return yield* leave(running, { _tag: "Waiting" })
     }
-  }).pipe(Effect.onInterrupt(() => Effect.sync(() => running.live.waiting.delete(name))))
+  }).pipe(Effect.onInterrupt(() => Effect.sync(() => running.live.waiting.delete(call.name))))
 
 /** One that was withdrawn has lost its race: its branch is interrupted, and waits for that. */
 const given = (
@@ -199,10 +204,10 @@ const given = (
 export const waitNamed = (running: Running, call: WaitCall): Effect.Effect<Recorded> =>
   Effect.gen(function* () {
     const scope = yield* CurrentRaceBranch
-    const answer = yield* answerOf(running, call.name)
+    const answer = yield* answerOf(running, call)
     if (answer !== undefined) return yield* given(running, call, answer, scope) // W1
     const dueAt = yield* open(running, call, scope)
-    const later = yield* awaitAnswer(running, call.name, dueAt)
+    const later = yield* awaitAnswer(running, call, dueAt)
     return yield* given(running, call, later, scope)
   })
 

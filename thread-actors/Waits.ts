@@ -41,6 +41,7 @@ export const recordAnswer = (block: Block, row: Answered, name: string, answer: 
     epoch: row.epoch,
     name,
     part: answerPart,
+    races: wait?.races ?? null,
     ...answer,
   })
   closeWait(block.sql, row.sequence, name)

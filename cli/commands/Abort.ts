@@ -1,6 +1,7 @@
 /** `heddle abort`: ends a submission, or all that a filter means, on somebody's word. */
 import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
+import { commandLine } from "../../contracts/CommandLine.ts"
 import { bulkFlags, filterOf, oneOf, runBulk } from "../Bulk.ts"
 import { confirm, yes } from "../Confirm.ts"
 import { author, reason } from "../Parameters.ts"
@@ -28,7 +29,7 @@ export const abort = Command.make("abort", { ...bulkFlags, reason, author, yes }
       yield* session.show(reply, () =>
         reply._tag === "Settled"
           ? settlementText(reply.settlement)
-          : `It is being aborted: it runs, and has a few seconds. heddle wait ${place.threadId} ${place.submissionId}`,
+          : `It is being aborted: it runs, and has a few seconds. ${commandLine("wait", [place.threadId, place.submissionId])}`,
       )
     }),
     Option.getOrUndefined(given.thread),

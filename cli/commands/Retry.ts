@@ -1,6 +1,7 @@
 /** `heddle retry`: has a submission, or all that a filter means, go on at once. */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { commandLine } from "../../contracts/CommandLine.ts"
 import { bulkFlags, filterOf, oneOf, runBulk } from "../Bulk.ts"
 import { author, reason } from "../Parameters.ts"
 import { withSession } from "../Session.ts"
@@ -33,7 +34,7 @@ export const retry = Command.make(
         yield* session.show(reply, () => fields({ state: reply.state, due: dueText(reply.dueAt) }))
         if (session.json || reply.dueAt !== undefined) return
         yield* session.output.note(
-          `Something else than time is in its way: heddle explain ${place.threadId} ${place.submissionId}`,
+          `Something else than time is in its way: ${commandLine("explain", [place.threadId, place.submissionId])}`,
         )
       }),
       Option.getOrUndefined(given.thread),

@@ -10,7 +10,9 @@ import type * as Types from "./types.ts"
 /**
  * A limit would be exceeded; nothing was written.
  *
- * Remedy: send less, or wait until queued work has settled, then retry with the same key.
+ * Remedy: send less, or wait until queued work has settled, then retry with the same key. A signal
+ * that came too early (`earlySignals`, `earlySignalBytes`): send it again once its run waits for
+ * it.
  */
 export class AdmissionLimitExceeded extends HeddleError<"AdmissionLimitExceeded"> {
   /** The field's name in `Limits`. */
@@ -25,7 +27,7 @@ export class AdmissionLimitExceeded extends HeddleError<"AdmissionLimitExceeded"
       {
         tag: "AdmissionLimitExceeded",
         meaning: "A limit would be exceeded; nothing was written.",
-        remedy: "Send less, or wait until queued work has settled, then retry with the same key.",
+        remedy: "Send less, or wait until queued work has settled, then retry with the same key. A signal that came too early (`earlySignals`, `earlySignalBytes`): send it again once its run waits for it.",
         fields: ["limit","actual","maximum"],
       },
       { ...fields },
@@ -93,6 +95,28 @@ export class IdentityMismatch extends HeddleError<"IdentityMismatch"> {
         meaning: "The request names another owner or thread than the object it reached.",
         remedy: "None for a caller; report it. Nothing was read or written.",
         fields: ["ownerId","threadId"],
+      },
+      { ...fields },
+    )
+  }
+}
+
+/**
+ * The submission's work may be done again, but its own input was pruned: this deployment keeps the
+ * content of settled work for a time only.
+ *
+ * Remedy: give the input with the call (`input`).
+ */
+export class InputPruned extends HeddleError<"InputPruned"> {
+  declare readonly submissionId: Types.SubmissionId
+
+  constructor(fields: Omit<Types.InputPrunedData, "_tag">) {
+    super(
+      {
+        tag: "InputPruned",
+        meaning: "The submission's work may be done again, but its own input was pruned: this deployment keeps the content of settled work for a time only.",
+        remedy: "Give the input with the call (`input`).",
+        fields: ["submissionId"],
       },
       { ...fields },
     )
@@ -479,6 +503,7 @@ export type AnyHeddleError =
   | AgentNotRegistered
   | IdempotencyConflict
   | IdentityMismatch
+  | InputPruned
   | InternalDefect
   | InvalidInput
   | JoinedToHost
@@ -507,6 +532,7 @@ export type AnyErrorData =
   | Types.AgentNotRegisteredData
   | Types.IdempotencyConflictData
   | Types.IdentityMismatchData
+  | Types.InputPrunedData
   | Types.InternalDefectData
   | Types.InvalidInputData
   | Types.JoinedToHostData
@@ -536,6 +562,8 @@ export const errorOf = (sent: unknown): AnyHeddleError => {
       return new IdempotencyConflict(data)
     case "IdentityMismatch":
       return new IdentityMismatch(data)
+    case "InputPruned":
+      return new InputPruned(data)
     case "InternalDefect":
       return new InternalDefect(data)
     case "InvalidInput":

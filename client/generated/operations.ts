@@ -41,8 +41,8 @@ export interface Operations {
    * it: the same agent, and the same input unless another is given.
    *
    * Rejects with `AdmissionLimitExceeded`, `AgentNotRegistered`, `IdempotencyConflict`,
-   * `IdentityMismatch`, `InternalDefect`, `InvalidInput`, `JoinedToHost`, `NotSettled`,
-   * `OperationDenied`, `SettlementConflict`, `StorageFull`, `StorageUnavailable`,
+   * `IdentityMismatch`, `InputPruned`, `InternalDefect`, `InvalidInput`, `JoinedToHost`,
+   * `NotSettled`, `OperationDenied`, `SettlementConflict`, `StorageFull`, `StorageUnavailable`,
    * `SubmissionNotFound`, `ThreadForgotten`, `ThreadUnreadable`, `Unauthenticated`, `Unavailable`.
    */
   readonly resubmit: (
@@ -465,6 +465,7 @@ export interface OperationErrors {
     | Errors.AgentNotRegistered
     | Errors.IdempotencyConflict
     | Errors.IdentityMismatch
+    | Errors.InputPruned
     | Errors.InternalDefect
     | Errors.InvalidInput
     | Errors.JoinedToHost

@@ -293,6 +293,11 @@ export interface IdentityMismatchData {
   readonly threadId?: ThreadId
 }
 
+export interface InputPrunedData {
+  readonly _tag: "InputPruned"
+  readonly submissionId: SubmissionId
+}
+
 export interface InternalDefectData {
   readonly _tag: "InternalDefect"
   /** What the log of the object repeats. */
@@ -583,6 +588,7 @@ export type RecordKind =
   | "ToolResolved"
   | "ApprovalRequested"
   | "ApprovalDecided"
+  | "SignalAwaited"
   | "SignalReceived"
   | "TimerSet"
   | "TimerFired"
@@ -1202,7 +1208,10 @@ export interface ResubmitPayload {
    * once for each call, unless it is given.
    */
   readonly idempotencyKey?: IdempotencyKey | undefined
-  /** Instead of the old one's. JSON as the agent's input schema encodes it. */
+  /**
+   * Instead of the old one's, and needed where that was pruned. JSON as the agent's input schema
+   * encodes it.
+   */
   readonly input?: Json | undefined
 }
 

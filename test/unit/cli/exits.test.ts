@@ -104,6 +104,13 @@ const refusals: ReadonlyArray<Refusal> = [
     says: ["It has not settled yet", "heddle wait"],
   },
   {
+    operation: "resubmit",
+    error: new Errors.InputPruned({ submissionId }),
+    args: ["resubmit", threadId, submissionId],
+    code: 1,
+    says: ["Its input was pruned", "--input JSON"],
+  },
+  {
     operation: "forgetThread",
     error: new Errors.WorkOwed({ nonterminal: 2, outbox: 1 }),
     args: ["forget", threadId, "-m", "x", "--yes"],

@@ -28,6 +28,7 @@ const examples: { readonly [Tag in KnownTag]: { readonly _tag: Tag } } = {
     submissionId,
   }),
   IdentityMismatch: new contract.IdentityMismatch({ ownerId, threadId }),
+  InputPruned: new contract.InputPruned({ submissionId }),
   InternalDefect: new contract.InternalDefect({ reference: "0198" }),
   InvalidInput: new contract.InvalidInput({ path: "a.b[0]", reason: "Expected a string" }),
   JoinedToHost: new contract.JoinedToHost({

@@ -23,6 +23,7 @@ const takeBack = (world: World): void => {
     "DROP TABLE schedules",
     "DROP TABLE cursors",
     "DROP TABLE unpruned",
+    "ALTER TABLE journal DROP COLUMN races",
     "ALTER TABLE meta DROP COLUMN callbackKey",
     "ALTER TABLE meta DROP COLUMN pause",
     "ALTER TABLE meta DROP COLUMN pauseGeneration",

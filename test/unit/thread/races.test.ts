@@ -45,6 +45,7 @@ describe("a race of waits", () => {
     expect(await recorded(world)).toEqual([
       "InputApplied",
       "ApprovalRequested ask",
+      "SignalAwaited hook",
       "TimerSet late",
       "ApprovalDecided ask",
       "WaitWithdrawn answer",
@@ -359,8 +360,26 @@ describe("a race of branches with several operations", () => {
     expect(openWaits(world)).toEqual([])
   })
 
-  it("without a branch, or with one that is no effect, is its author's mistake", async () => {
-    for (const branches of [{}, { a: 1 }, undefined]) {
+  it("without a branch has no outcome: the run fails at once, by name, and is not tried again", async () => {
+    let entered = 0
+    const live = Agent.make("none", { ...json, retry: { times: 3 } }).handler(
+      Effect.fn(function* (_, run) {
+        entered += 1
+        const branches: Record<string, Effect.Effect<number>> = {}
+        return yield* Effect.map(run.race("r", branches), ({ value }) => value)
+      }),
+    )
+    const world = makeWorld({ agents: [live] })
+    const { submissionId } = await start(world, "none")
+    await drain(world)
+    expect((await go(world.status(submissionId))).settlement).toMatchObject({
+      failure: { tag: "EmptyRace", message: 'the race "r" has no branch' },
+    })
+    expect(entered).toBe(1)
+  })
+
+  it("with a branch that is no effect is its author's mistake", async () => {
+    for (const branches of [{ a: 1 }, undefined]) {
       const live = Agent.make("wrong", json).handler(
         Effect.fn(function* (_, run) {
           yield* run.race("r", branches as never)
@@ -392,6 +411,19 @@ describe("the type of a race", () => {
           | { readonly branch: "a"; readonly value: Agent.ApprovalDecision },
           "no"
         >
+      >()
+      return Effect.succeed(1)
+    })
+  })
+
+  it("has at least one branch", () => {
+    Agent.make("types", json).handler((_, run) => {
+      // @ts-expect-error it would never end
+      const none = run.race("r", {})
+      expectTypeOf(none).not.toBeAny()
+      const dynamic: Record<string, Effect.Effect<number>> = {}
+      expectTypeOf(run.race("r", dynamic)).toEqualTypeOf<
+        Effect.Effect<{ readonly branch: string; readonly value: number }>
       >()
       return Effect.succeed(1)
     })
@@ -440,6 +472,31 @@ describe("a version", () => {
     await drain(world)
     expect(await outputOf(world, submissionId)).toBe(0)
   })
+
+  it.each(["was answered", "had its value early"])(
+    "is 0 for a run that had come to a wait without a timeout, which %s",
+    async (how) => {
+      const make = (versioned: boolean) =>
+        Agent.make("waits", json).handler(
+          Effect.fn(function* (_, run) {
+            const version = versioned ? yield* run.version("way", 1) : 0
+            if (version > 0) yield* run.step("new", Schema.Json, Effect.succeed(1))
+            yield* run.waitFor("hook", Schema.Json)
+            if (!versioned) yield* run.approval("then", { summary: "?" })
+            return version
+          }, Effect.orDie),
+        )
+      const world = makeWorld({ agents: [make(false)] })
+      const { decide, signal, submissionId } = await start(world, "waits")
+      if (how === "had its value early") await taken(signal(submissionId, "hook", 1))
+      await dispatched(world)
+      if (how === "was answered") await taken(signal(submissionId, "hook", 1))
+      world.crash({ agents: [make(true)] })
+      if (how === "had its value early") await taken(decide(submissionId, "then", true))
+      await drain(world)
+      expect(await outputOf(world, submissionId)).toBe(0)
+    },
+  )
 
   it("is the current one for a run that had begun, and had not come so far", async () => {
     const world = makeWorld({ agents: [evolving.before], stopAt: "step:after" })

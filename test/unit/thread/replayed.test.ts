@@ -32,7 +32,7 @@ describe("a call that is carried out again later", () => {
 
   it("signals nothing where the run had no room for it when it was answered", async () => {
     const Waits = Agent.make("waits", io).handler((_, run) => run.waitFor("paid", Schema.Json))
-    const world = makeWorld({ agents: [Waits], limits: { runRecords: 3 } })
+    const world = makeWorld({ agents: [Waits], limits: { earlySignals: 3 } })
     const { submissionId } = await accepted(world.admit("waits", null))
     for (const name of ["a", "b", "c"]) await taken(outside(world).signal(submissionId, name, 1))
     const generation = world.generation()

@@ -305,8 +305,8 @@ describe("a command about what was pruned", () => {
     await pass(of, 2 * day)
     const { resubmit } = operate(of)
     expect(await refused(resubmit(submissionId, "again"))).toMatchObject({
-      _tag: "InvalidInput",
-      path: "input",
+      _tag: "InputPruned",
+      submissionId,
     })
     expect(await taken(resubmit(submissionId, "again 2", { input: 2 } as never))).toMatchObject({
       sequence: 2,

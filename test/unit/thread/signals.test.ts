@@ -138,18 +138,6 @@ describe("a signal", () => {
     expect(await refused(signal(submissionId, "first", 1))).toMatchObject({ _tag: "NotAwaiting" })
   })
 
-  it("is kept within what a run may record", async () => {
-    const world = makeWorld({ agents: [Awaits], limits: { runRecords: 2 } })
-    const { submissionId } = await accepted(world.admit("awaits", 1))
-    const { signal } = outside(world)
-    await taken(signal(submissionId, "a", 1))
-    await taken(signal(submissionId, "b", 1))
-    expect(await refused(signal(submissionId, "c", 1))).toMatchObject({
-      _tag: "AdmissionLimitExceeded",
-      limit: "runRecords",
-    })
-  })
-
   it("larger than a record is refused, and leaves nothing", async () => {
     const world = makeWorld({ agents: [Awaits], limits: { recordBytes: 100 } })
     const { submissionId } = await accepted(world.admit("awaits", 1))

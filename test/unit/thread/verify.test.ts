@@ -263,7 +263,7 @@ describe("verify finds", () => {
       `INSERT INTO journal SELECT ${twin}, submission, kind, name, part, epoch, recordedAt, digest,
          (SELECT open FROM journal WHERE sequence = ${twin - 1}),
          (SELECT settled FROM journal WHERE sequence = ${twin - 1}),
-         (SELECT floor FROM journal WHERE sequence = ${twin - 1}), bytes, payload
+         (SELECT floor FROM journal WHERE sequence = ${twin - 1}), bytes, payload, races
        FROM journal WHERE sequence = ${at}`,
     )
     rechain(world)
@@ -288,7 +288,7 @@ describe("verify finds", () => {
       `INSERT INTO journal SELECT ${twin}, submission, kind, name, part, epoch, recordedAt, digest,
          (SELECT open FROM journal WHERE sequence = ${twin - 1}),
          (SELECT settled FROM journal WHERE sequence = ${twin - 1}) + 1,
-         (SELECT floor FROM journal WHERE sequence = ${twin - 1}), bytes, payload
+         (SELECT floor FROM journal WHERE sequence = ${twin - 1}), bytes, payload, races
        FROM journal WHERE kind = 'Settled' LIMIT 1`,
     )
     rechain(world)
