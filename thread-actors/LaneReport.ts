@@ -11,11 +11,14 @@
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
 import { callsDueAt, isLive, isUnknown } from "./Decision.ts"
+import { openChildren } from "./ChildRows.ts"
 import { type HeadView, readHead } from "./Head.ts"
 import { type Header, nonterminalOf, readHeader, revisionOf } from "./Header.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import type { Identity } from "./Identity.ts"
+import { findRecordedAt } from "./Journal.ts"
 import { openCalls, type OpenCall, recordIdOf, waitingCalls } from "./OpenCalls.ts"
 import { outboxAt, parkedMessages } from "./Outbox.ts"
 import { pauseOf } from "./Pause.ts"
@@ -208,19 +211,30 @@ const parkedWaits = (thread: Thread): LaneReport["waits"] =>
     sinceAt: parkedAt,
   }))
 
+/** The children whose ends a known end waits for: the first by name, as it may have hundreds. */
+const childWaits = (sql: Sql, head: SubmissionRow): LaneReport["waits"] =>
+  openChildren(sql, head.sequence, waitsMax).map(({ name }) => ({
+    submissionId: head.id,
+    blocker: "child" as const,
+    name,
+    sinceAt: findRecordedAt(sql, head.sequence, { name, part: 0 }) ?? head.acceptedAt,
+  }))
+
 /** What a suspended head waits for outside, the oldest first. */
-const headWaits = (thread: Thread, head: SubmissionRow | undefined): LaneReport["waits"] =>
-  head?.state !== "suspended" || suspensionOf(head)?.kind === "children"
-    ? []
-    : oldestWaits(thread.host.storage.sql, head.sequence, waitsMax).map((wait) => ({
-        submissionId: head.id,
-        blocker: wait.kind,
-        name: wait.name,
-        ...(wait.kind === "approval"
-          ? { recordId: recordIdOf(head.id, { name: wait.name, part: 0 }) }
-          : {}),
-        sinceAt: wait.sinceAt,
-      }))
+const headWaits = (thread: Thread, head: SubmissionRow | undefined): LaneReport["waits"] => {
+  if (head?.state !== "suspended") return []
+  const { sql } = thread.host.storage
+  if (suspensionOf(head)?.kind === "children") return childWaits(sql, head)
+  return oldestWaits(sql, head.sequence, waitsMax).map((wait) => ({
+    submissionId: head.id,
+    blocker: wait.kind,
+    name: wait.name,
+    ...(wait.kind === "approval"
+      ? { recordId: recordIdOf(head.id, { name: wait.name, part: 0 }) }
+      : {}),
+    sinceAt: wait.sinceAt,
+  }))
+}
 
 /** The open calls of the head, where the report depends on them. */
 const readCalls = (thread: Thread, head: SubmissionRow | undefined): ReadonlyArray<OpenCall> =>
