@@ -21,6 +21,7 @@ import type { Identity } from "./Identity.ts"
 import { findRecordedAt } from "./Journal.ts"
 import { openCalls, type OpenCall, recordIdOf, waitingCalls } from "./OpenCalls.ts"
 import { outboxAt, parkedMessages } from "./Outbox.ts"
+import { parentOf } from "./Parent.ts"
 import { pauseOf } from "./Pause.ts"
 import { publicationWaits, publishAt } from "./Publication.ts"
 import { suspensionOf } from "./Suspension.ts"
@@ -109,6 +110,11 @@ const pausedAtOf = (header: Header): Pick<LaneReport, "pausedAt"> => {
   return pause === undefined ? {} : { pausedAt: pause.sinceAt }
 }
 
+const parentIn = (head: SubmissionRow): { readonly parent?: ThreadId } => {
+  const parent = head.parent === null ? undefined : parentOf(head)
+  return parent === undefined ? {} : { parent: parent.threadId }
+}
+
 /** The report of these facts. */
 export const laneReport = (facts: ReportFacts): LaneReport => {
   const { header, view, threadId, agentsDigest, codeVersion } = facts
@@ -140,6 +146,7 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
             agent: view.head.agent,
             attempted: view.head.attempts > 0,
             acceptedAt: view.head.acceptedAt,
+            ...parentIn(view.head),
           },
         }),
     // A head that does not decode is recovery's to tell.
@@ -157,7 +164,9 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
 const readView = (thread: Thread, header: Header): HeadView | undefined => {
   try {
     const view = readHead(thread.host.storage.sql, header, clockOf(thread))
-    if (view.head?.state === "suspended") suspensionOf(view.head) // It must decode, too.
+    // These must decode, too.
+    if (view.head?.state === "suspended") suspensionOf(view.head)
+    if (view.head !== undefined) parentIn(view.head)
     return view
   } catch (error) {
     if (error instanceof Unreadable) return undefined

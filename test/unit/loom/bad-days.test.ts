@@ -183,8 +183,6 @@ describe("a child", () => {
     await go(loom.client.resolveApproval({ ...said, threadId, submissionId, name, approved: true }))
     await loom.quiet()
     restore()
-    await go(loom.client.reconcile({ ownerId, threadIds: [ThreadId.make("a"), threadId] }))
-    await loom.quiet()
     await abort("a", parent.submissionId)
     await loom.quiet()
     expect(await isSettled("a", parent.submissionId)).toBe(true)
