@@ -221,8 +221,9 @@ const pause = Rpc.make("pause", {
   error: Common,
 }).pipe(admits("Owner"))
 
+/** `unheard` where its owner has never heard of the thread: one that is untouched stays so. */
 const resume = Rpc.make("resume", {
-  payload: { ...PauseFields, ...Commanded },
+  payload: { ...PauseFields, ...Commanded, unheard: Schema.optionalKey(Schema.Boolean) },
   success: threadReply(PauseReply, PauseRefusal),
   error: Common,
 }).pipe(admits("Owner"))

@@ -47,7 +47,7 @@ interface Enrolling {
 export interface MutationOptions<A, E, EC> extends Enrolling {
   /** What the payload occupies while it is held. */
   readonly bytes: number
-  /** Whether an answer is a refusal although it is none of the call: of all that it carried. */
+  /** Whether an answer is as good as a refusal although it is none of the call: of all that it carried, or of nothing. */
   readonly refused?: (value: A) => boolean
   /** The thread call under a generation. */
   readonly call: (generation: Generation, now: number) => Effect.Effect<ThreadAnswer<A, E>, EC>

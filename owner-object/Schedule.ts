@@ -25,4 +25,7 @@ export const schedule = (caller: Caller, payload: Payload<"schedule">) =>
   )
 
 export const unschedule = (caller: Caller, payload: Payload<"unschedule">) =>
-  command(caller, payload, (call) => caller.owner.threads.unschedule(call), { bytes: 0 })
+  command(caller, payload, (call) => caller.owner.threads.unschedule(call), {
+    bytes: 0,
+    refused: ({ removed }) => !removed,
+  })
