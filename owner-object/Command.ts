@@ -54,7 +54,9 @@ export const command = <P extends Said, A, E, EC>(
   { life, owner, principal }: Caller,
   payload: P,
   send: (call: P & Commanded) => Effect.Effect<ThreadAnswer<A, E>, EC>,
-  options: Partial<Pick<MutationOptions<A, E, EC>, "bytes" | "enrolling" | "refused">> = {},
+  options: Partial<
+    Pick<MutationOptions<A, E, EC>, "bytes" | "bringsLater" | "enrolling" | "refused">
+  > = {},
 ) =>
   withMutation(owner, life, {
     threadId: payload.threadId,

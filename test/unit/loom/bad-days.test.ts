@@ -97,6 +97,22 @@ describe("an owner that is full", () => {
     expect(await forgotten).toMatchObject({ _tag: "Forgotten" })
     expect(await isSettled("a", submissionId)).toBe(true)
   })
+
+  it("to its last byte has what it holds ended by an abort, and by a decision", async () => {
+    const { abort, isSettled, kidOf, loom, submit } = makeDay()
+    const [a, b] = [await submit("a", "waits"), await submit("b", "waits")]
+    await loom.quiet()
+    const threadId = await kidOf("b")
+    const { records } = await loom.history(threadId)
+    const kid = { threadId, submissionId: records[0]?.submissionId as SubmissionId }
+    Object.assign(loom.limits, { databaseBytes: 1 })
+    await abort("a", a.submissionId)
+    const name = StepName.make("go")
+    await go(loom.client.resolveApproval({ ...said, ...kid, name, approved: true }))
+    await loom.quiet()
+    expect(await isSettled("a", a.submissionId)).toBe(true)
+    expect(await isSettled("b", b.submissionId)).toBe(true)
+  })
 })
 
 describe("a run", () => {

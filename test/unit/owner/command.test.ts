@@ -95,6 +95,14 @@ describe.each(Object.entries(commands))("%s at the owner", (operation, send) => 
     expect(generations.map((generation) => generation > farFence)).toEqual([false, true])
   })
 
+  const isWork = operation === "schedule"
+  it(`${isWork ? "is refused by" : "passes"} an owner whose database is full`, async () => {
+    const world = makeOwnerWorld({ limits: { databaseBytes: 0 } })
+    const answer = await go(Effect.result(send(world)))
+    expect(JSON.stringify(answer).includes("StorageFull")).toBe(isWork)
+    expect(world.thread("a").commands).toHaveLength(isWork ? 0 : 1)
+  })
+
   it("is a principal's alone", async () => {
     const world = makeOwnerWorld()
     const client = world.connect(
