@@ -67,7 +67,12 @@ export const settleChild = Rpc.make("settleChild", {
   error: Common,
 }).pipe(admits("Owner"))
 
-/** Ends the child of this id; of one that has not been admitted yet a mark is left, which ends it then. */
+/** Nobody will ever tell the end of this child: its thread does not know it, or no longer knows how it ended. */
+export class ChildLost extends Schema.TaggedError<ChildLost>()("ChildLost", {
+  childId: MessageId,
+}) {}
+
+/** Ends the child of this id. One that is not here is lost; should it come yet, a mark that is left ends it. */
 export const abortChild = Rpc.make("abortChild", {
   payload: {
     ...Address,
@@ -76,7 +81,14 @@ export const abortChild = Rpc.make("abortChild", {
     reason: AbortFields.reason,
     ...Commanded,
   },
-  success: threadReply(Schema.Void, Schema.Union([ThreadUnreadable, Unavailable])),
+  success: threadReply(Schema.Void, Schema.Union([ThreadUnreadable, Unavailable, ChildLost])),
+  error: Common,
+}).pipe(admits("Owner"))
+
+/** Asks after the child of this id: one that has settled tells it once more; one that is not here is lost, as above. */
+export const askChild = Rpc.make("askChild", {
+  payload: { ...Address, childId: MessageId, ...Commanded },
+  success: threadReply(Schema.Void, Schema.Union([ThreadUnreadable, Unavailable, ChildLost])),
   error: Common,
 }).pipe(admits("Owner"))
 

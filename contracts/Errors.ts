@@ -217,8 +217,8 @@ export class StorageFull extends Schema.TaggedError<StorageFull>()(
   },
   {
     description:
-      "The object's database is full; reads and running work go on. Remedy: forget " +
-      "threads that nobody needs.",
+      "The object's database is full: nothing that brings work is taken. Reads, running work and every " +
+      "other word (an abort, a decision, a pause) go on. Remedy: forget threads that nobody needs.",
   },
 ) {}
 

@@ -54,6 +54,9 @@ export const LaneHead = Schema.Struct({
   acceptedAt: Schema.optionalKey(Millis).annotateKey({
     description: "When it was accepted: the age of what is owed.",
   }),
+  parent: Schema.optionalKey(ThreadId).annotateKey({
+    description: "The thread of the run whose child it is.",
+  }),
 }).annotate({
   identifier: "LaneHead",
   description:

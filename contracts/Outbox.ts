@@ -68,6 +68,13 @@ export const OutboxEntry = openUnion([
     reason: Schema.String.check(Schema.isMaxLength(1024)),
     principal: Principal,
   }),
+  /** Asks after a child whose end may have been lost. */
+  Schema.TaggedStruct("ChildAsk", {
+    id: MessageId,
+    threadId: ThreadId,
+    childId: MessageId,
+    principal: Principal,
+  }),
   /** The settlement of a child, for the thread of its parent. */
   Schema.TaggedStruct("ChildNotice", {
     id: MessageId,

@@ -15,6 +15,7 @@ import {
   abortChild,
   acknowledgeOutbox,
   acknowledgePublication,
+  askChild,
   claimOutbox,
   claimPublication,
   settleChild,
@@ -220,8 +221,9 @@ const pause = Rpc.make("pause", {
   error: Common,
 }).pipe(admits("Owner"))
 
+/** `unheard` where its owner has never heard of the thread: one that is untouched stays so. */
 const resume = Rpc.make("resume", {
-  payload: { ...PauseFields, ...Commanded },
+  payload: { ...PauseFields, ...Commanded, unheard: Schema.optionalKey(Schema.Boolean) },
   success: threadReply(PauseReply, PauseRefusal),
   error: Common,
 }).pipe(admits("Owner"))
@@ -238,7 +240,13 @@ const forget = Rpc.make("forget", {
 
 /** One bounded local read. With `fence` it is a fenced visit: the thread stores it, a mutation. */
 const inspect = Rpc.make("inspect", {
-  payload: { ...Address, now: Millis, fence: Schema.optionalKey(Generation) },
+  payload: {
+    ...Address,
+    now: Millis,
+    fence: Schema.optionalKey(Generation),
+    /** Whether the owner knows nothing of the thread any more: either may have gone back, and asks after what it waits for. */
+    anew: Schema.optionalKey(Schema.Boolean),
+  },
   success: threadReply(Schema.Void, Schema.Never),
   error: Common,
 }).pipe(admits("Owner"))
@@ -377,6 +385,7 @@ export class ThreadRpc extends RpcGroup.make(
   acknowledgePublication,
   settleChild,
   abortChild,
+  askChild,
   status,
   schedules,
   callback,

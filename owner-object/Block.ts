@@ -7,32 +7,21 @@
  * Invariants
  * - B1 One function writes lane rows, and in the same block it lowers the alarm.
  * - B2 Finishes that wait are taken into the next block, before anything else in it.
- * - B3 A report of another database, which no fence made the truth, leaves the lane enrolled.
- * - B4 The maintenance row is written to the tables of this code, whatever wrote the database before.
- * - B5 A damaged lane is mended by the block that meets it: enrolled, so that a fenced visit heals it, told
+ * - B3 The maintenance row is written to the tables of this code, whatever wrote the database before.
+ * - B4 A damaged lane is mended by the block that meets it: enrolled, so that a fenced visit heals it, told
  *   once, and the counters, to which nobody knows what it had added, are counted anew.
- * - B6 A thread's revision never falls: a reply below the report that its call was sent under proves that the
- *   thread's database went back. That of a fenced visit is the truth; after any other the lane is enrolled
- *   without a report, so that there will be one. A push proves nothing: it may have been overtaken.
  */
-import {
-  type Generation,
-  incarnationOf,
-  makeGeneration,
-  type ThreadId,
-} from "../contracts/Identifiers.ts"
-import type { LaneReport } from "../contracts/LaneReport.ts"
+import { type Generation, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { freeTicket, holds, roomOf } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
-import { missingTool } from "./Answer.ts"
 import { ticketAside } from "./Aside.ts"
 import { isFaulted, moved, movedAgents } from "./Counters.ts"
 import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
 import { hostsDueAt } from "./Hosts.ts"
-import { agentAtWork, type BindingWait, emptyLane, isHeld, isRunning, type Lane } from "./Lane.ts"
+import { agentAtWork, emptyLane, isHeld, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { type MaintenanceRow, recount, writeMaintenance } from "./Maintenance.ts"
@@ -41,7 +30,7 @@ import { outboxTimeOf } from "./OutboxTurn.ts"
 import { publicationTimeOf } from "./PublicationTurn.ts"
 import { dueBefore, needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
 import * as Projected from "./Projected.ts"
-import { isActivity, type Shown } from "./Shown.ts"
+import type { Shown } from "./Shown.ts"
 import { migrate, schemaVersion } from "./Tables.ts"
 
 export interface Block {
@@ -102,7 +91,7 @@ export const deadlinesOf = (block: Block): AlarmSlot.Deadlines => ({
   hostAt: hostsDueAt(block.life, block.maintenance),
 })
 
-const setIncarnation = (block: Block, incarnation: number): void => {
+export const setIncarnation = (block: Block, incarnation: number): void => {
   block.life.incarnation = incarnation
   block.life.counter = 0
   block.maintenance = { ...block.maintenance, incarnation }
@@ -122,7 +111,7 @@ export const readLane = (block: Block, threadId: ThreadId): Lane | undefined => 
   return lane?.damaged === true ? mend(block, lane) : lane
 }
 
-/** Gives a damaged lane what its visit needs, and its fault back if it has one. // B5 */
+/** Gives a damaged lane what its visit needs, and its fault back if it has one. // B4 */
 const mend = (block: Block, { damaged: _d, ...found }: Lane): Lane => {
   const enrolled = nextGeneration(block)
   const fault = readFault(block.host.storage.sql, found.threadId)
@@ -252,87 +241,6 @@ const count = (block: Block, before: Lane | undefined, after: Lane | undefined):
 export const mayStart = (block: Block): boolean =>
   block.maintenance.running < block.limits.runningPerOwner
 
-/** How a report was asked for. */
-interface Sent {
-  /** Whether it answers a visit that carried a fence. */
-  readonly fenced: boolean
-  /** The report that the lane had when the call was sent; undefined also for what was not asked for. */
-  readonly sentUnder: LaneReport | undefined
-}
-
-/** Whether a reply proves that the thread's database went back. Pure. */
-export const wentBack = (sentUnder: LaneReport | undefined, report: LaneReport): boolean =>
-  sentUnder !== undefined && sentUnder.born === report.born && report.revision < sentUnder.revision // B6
-
-const afterGoingBack = (block: Block, lane: Lane, report: LaneReport, { fenced }: Sent) => {
-  // What is told before its lane was visited again was told already.
-  if (lane.report !== undefined) {
-    const line = "the thread's database went back: it knows less than it has reported"
-    block.notices.push({ level: "Error", threadId: lane.threadId, line })
-  }
-  return fenced
-    ? { lane: withReport(block, lane, report), counted: true }
-    : { lane: { ...lane, report: undefined, enrolled: nextGeneration(block) }, counted: false } // B6
-}
-
-/** Takes a report in: the lane, and whether the report accounts for the thread's database. */
-export const acceptReport = (
-  block: Block,
-  lane: Lane,
-  report: LaneReport,
-  options: Sent,
-): { readonly lane: Lane; readonly counted: boolean } => {
-  raiseAbove(block, report.fence)
-  const stored = lane.report
-  if (wentBack(options.sentUnder, report)) return afterGoingBack(block, lane, report, options)
-  const foreign = stored !== undefined && stored.born !== "" && stored.born !== report.born
-  if (foreign && !options.fenced) {
-    return { lane: { ...lane, enrolled: lane.enrolled ?? nextGeneration(block) }, counted: false } // B3
-  }
-  if (!foreign && stored !== undefined && report.revision < stored.revision) {
-    return { lane, counted: true }
-  }
-  return { lane: withReport(block, lane, report), counted: true }
-}
-
-/** Whether a wait is still that of the head: for an agent until a turn, for a tool while a report tells it. */
-const isOf = (binding: BindingWait, report: LaneReport): boolean =>
-  binding.ofTool === true
-    ? missingTool(report)?.submissionId === binding.submissionId
-    : report.head?.submissionId === binding.submissionId
-
-/** A binding wait belongs to one head, a watch to one run; the rest of the marks stay. */
-const withReport = ({ now }: Block, lane: Lane, report: LaneReport): Lane => {
-  const { binding, watches, watchAt, ...marks } = lane.marks
-  // A report that was forgotten on purpose is asked for again: nothing has happened by that.
-  const again = lane.report === undefined && lane.activeAt !== undefined
-  const active = !again && isActivity(lane.report, report)
-  const head = report.head?.submissionId
-  const sameRun = isRunning(lane) && lane.report?.head?.submissionId === head
-  return {
-    ...lane,
-    report,
-    activeAt: active ? now : lane.activeAt,
-    marks: {
-      ...marks,
-      ...(binding !== undefined && isOf(binding, report) ? { binding } : {}),
-      ...(sameRun && watches !== undefined ? { watches } : {}),
-      ...(sameRun && watchAt !== undefined ? { watchAt } : {}),
-    },
-  }
-}
-
-/** A thread whose fence is not below our generations was fenced by an owner that is no more. */
-const raiseAbove = (block: Block, fence: Generation | undefined): void => {
-  if (fence === undefined) return
-  openForWriting(block)
-  const next = makeGeneration({
-    incarnation: block.life.incarnation,
-    counter: block.life.counter + 1,
-  })
-  if (fence >= next) setIncarnation(block, incarnationOf(fence) + 1)
-}
-
 /** The lane of a thread, or a new one, with whether it had a row. */
 export const laneOrNew = (
   block: Block,
@@ -370,10 +278,10 @@ export const runBlock = <A>(
     takeFinishes(block) // B2
     const value = body(block)
     if (block.miscounted) {
-      block.maintenance = { ...block.maintenance, ...recount(host.storage.sql) } // B5
+      block.maintenance = { ...block.maintenance, ...recount(host.storage.sql) } // B4
     }
     if (block.maintenance !== life.maintenance) {
-      openForWriting(block) // B4
+      openForWriting(block) // B3
       writeMaintenance(host.storage.sql, block.maintenance)
     }
     if (block.earliestAt !== undefined) {

@@ -122,6 +122,19 @@ const aborted = (source: Source, heard: Heard, entry: EntryOf<"ChildAbort">) => 
   return Effect.as(mutation, taken())
 }
 
+const askedAfter = (source: Source, heard: Heard, entry: EntryOf<"ChildAsk">) => {
+  const { life, owner } = source
+  const { childId, principal, threadId } = entry
+  const mutation = own(source, heard, {
+    threadId,
+    bytes: childId.length + principal.length,
+    endsOnly: true,
+    call: (generation, now) =>
+      owner.threads.askChild({ ...addressOf(life, threadId), childId, principal, generation, now }),
+  })
+  return Effect.as(mutation, taken())
+}
+
 const noticed = (source: Source, heard: Heard, entry: EntryOf<"ChildNotice">) => {
   const { life, owner } = source
   const { _tag, id: _id, threadId, ...notice } = entry
@@ -166,6 +179,8 @@ const begun = (
       return admitted(source, heard, entry)
     case "ChildAbort":
       return aborted(source, heard, entry)
+    case "ChildAsk":
+      return askedAfter(source, heard, entry)
     case "ChildNotice":
       return noticed(source, heard, entry)
   }

@@ -24,6 +24,8 @@ export const delayed = (tag: string): EntryResult => ({ _tag: "Delayed", tag })
 const words = {
   InvalidInput: "the target refuses the input",
   ThreadForgotten: "the target thread was forgotten",
+  ChildLost:
+    "the child's thread no longer knows it: its database was lost, or what was kept of it has run out",
   OperationDenied: "the target owner does not take messages from here",
   IdempotencyConflict: "the target has taken something else under this id",
   AgentNotRegistered: "the target's deployment has no such agent",

@@ -2,6 +2,7 @@
  * Commands: each passes the gate into its thread, which decides. The owner adds who called.
  *
  * - D1 What could not be recorded as given is refused before anything is written.
+ * - D3 A word that changed nothing is no reason for a lane: of a thread that nobody has heard of none is left.
  * - D2 A retry ends the waits of its lane in the block that enrols it: they stay ended whether or not
  *   the thread can be reached.
  */
@@ -12,7 +13,9 @@ import { InvalidInput } from "../contracts/Errors.ts"
 import type { Generation, Principal, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import type { Block } from "./Block.ts"
 import { endWaits } from "./Hints.ts"
+import type { Lane } from "./Lane.ts"
 import type { Life } from "./Life.ts"
 import { type MutationOptions, type ThreadAnswer, withMutation } from "./Mutation.ts"
 import type { Owner } from "./Owner.ts"
@@ -51,7 +54,9 @@ export const command = <P extends Said, A, E, EC>(
   { life, owner, principal }: Caller,
   payload: P,
   send: (call: P & Commanded) => Effect.Effect<ThreadAnswer<A, E>, EC>,
-  options: Partial<Pick<MutationOptions<A, E, EC>, "bytes" | "enrolling">> = {},
+  options: Partial<
+    Pick<MutationOptions<A, E, EC>, "bytes" | "bringsLater" | "enrolling" | "refused">
+  > = {},
 ) =>
   withMutation(owner, life, {
     threadId: payload.threadId,
@@ -66,8 +71,24 @@ export const abort = (caller: Caller, payload: Payload<"abort">) =>
 export const pauseThread = (caller: Caller, payload: Payload<"pauseThread">) =>
   command(caller, payload, (call) => caller.owner.threads.pause(call))
 
+/** Whether the owner has heard of the thread of a lane, or has sent anything to it. */
+const isHeardOf = ({ enrolled, mustVisit, report }: Lane): boolean =>
+  report !== undefined || enrolled !== undefined || mustVisit
+
 export const resumeThread = (caller: Caller, payload: Payload<"resumeThread">) =>
-  command(caller, payload, (call) => caller.owner.threads.resume(call))
+  Effect.suspend(() => {
+    let unheard = false
+    const enrolling = (_: Block, lane: Lane): Lane => {
+      unheard = !isHeardOf(lane)
+      return lane
+    }
+    return command(
+      caller,
+      payload,
+      (call) => caller.owner.threads.resume(unheard ? { ...call, unheard } : call),
+      { enrolling, refused: ({ paused }) => !paused }, // D3
+    )
+  })
 
 export const resolveApproval = (caller: Caller, payload: Payload<"resolveApproval">) =>
   command(caller, payload, (call) => caller.owner.threads.resolveApproval(call))

@@ -17,7 +17,8 @@ import type { RecoveryFailure, RecoveryReport } from "../contracts/Recovery.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import { notStartedBy } from "./AgentLimits.ts"
 import * as Answer from "./Answer.ts"
-import { acceptReport, type Block, laneOrNew, openForWriting, writeLane } from "./Block.ts"
+import { acceptReport } from "./AcceptReport.ts"
+import { type Block, laneOrNew, openForWriting, writeLane } from "./Block.ts"
 import { failureOf, within } from "./Call.ts"
 import { commitForget } from "./Forget.ts"
 import { forgottenAtOf, removeForgotten } from "./Forgotten.ts"
@@ -246,6 +247,7 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
           ...address,
           now,
           ...(pick.generation === undefined ? {} : { fence: pick.generation }),
+          ...(pick.lane.report === undefined ? { anew: true } : {}),
         }),
         (block, answer) =>
           isFencedAs(pick, answer.report)

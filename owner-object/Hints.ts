@@ -11,14 +11,8 @@
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
-import {
-  acceptReport,
-  type Block,
-  laneOrNew,
-  nextGeneration,
-  readLane,
-  writeLane,
-} from "./Block.ts"
+import { acceptReport } from "./AcceptReport.ts"
+import { type Block, laneOrNew, nextGeneration, readLane, writeLane } from "./Block.ts"
 import { type Lane, type Marks, withoutBackoff, withoutCarryWaits, withoutStall } from "./Lane.ts"
 import { retryFaultNow } from "./RecoveryFaults.ts"
 

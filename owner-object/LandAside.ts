@@ -1,6 +1,7 @@
 /** The lane of a thread whose work beside its turns was seen to, as the block finds it that commits the end. */
 import type { LaneReport } from "../contracts/LaneReport.ts"
-import { acceptReport, type Block, readLane } from "./Block.ts"
+import { acceptReport } from "./AcceptReport.ts"
+import { type Block, readLane } from "./Block.ts"
 import { removeForgotten } from "./Forgotten.ts"
 import type { Lane } from "./Lane.ts"
 import type { RunningPass } from "./Life.ts"

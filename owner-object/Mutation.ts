@@ -14,6 +14,7 @@
  *   its thread owes, without which it could never be forgotten.
  * - M6 What a mutation may bring is counted from its enrolment to its finish, so that those under way together do not
  *   all take the same room.
+ * - M7 An owner whose database is full takes no more work, and every other word: it would else be full for ever.
  */
 import { Effect } from "effect"
 import { StorageFull, type StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
@@ -48,7 +49,9 @@ interface Enrolling {
 export interface MutationOptions<A, E, EC> extends Enrolling {
   /** What the payload occupies while it is held. */
   readonly bytes: number
-  /** Whether an answer is a refusal although it is none of the call: of all that it carried. */
+  /** Whether it brings work although it brings no submission now. */
+  readonly bringsLater?: boolean
+  /** Whether an answer is as good as a refusal although it is none of the call: of all that it carried, or of nothing. */
   readonly refused?: (value: A) => boolean
   /** The thread call under a generation. */
   readonly call: (generation: Generation, now: number) => Effect.Effect<ThreadAnswer<A, E>, EC>
@@ -112,16 +115,16 @@ export const enrol = (block: Block, options: Enrolling): Generation | undefined 
 interface Held {
   readonly mutations: number
   readonly bytes: number
-  /** Whether it only ends what a thread owes: that makes room, and passes also where there is none. */
-  readonly endsOnly?: boolean | undefined
+  /** Whether they bring work. What brings none is what makes room in the end, and passes also where there is none. */
+  readonly isWork: boolean
 }
 
-/** Refuses what the owner has no room for, before anything is written. */
-export const admit = (owner: Owner, life: Life, { bytes, endsOnly, mutations }: Held) =>
+/** Refuses what the owner has no room for, before anything is written. // M7 */
+export const admit = (owner: Owner, life: Life, { bytes, isWork, mutations }: Held) =>
   Effect.gen(function* () {
     const { limits, host } = owner
     const actualBytes = yield* askStorage("admit", () => host.storage.databaseBytes())
-    if (actualBytes >= limits.databaseBytes && endsOnly !== true) {
+    if (actualBytes >= limits.databaseBytes && isWork) {
       return yield* new StorageFull({ actualBytes, maximumBytes: limits.databaseBytes })
     }
     const full =
@@ -133,7 +136,7 @@ export const admit = (owner: Owner, life: Life, { bytes, endsOnly, mutations }: 
 /** Counts mutations as under way for as long as the work takes. */
 export const holding = <A, E>(
   life: Life,
-  { bytes, mutations }: Held,
+  { bytes, mutations }: Pick<Held, "bytes" | "mutations">,
   work: Effect.Effect<A, E>,
 ): Effect.Effect<A, E> =>
   Effect.suspend(() => {
@@ -248,7 +251,8 @@ export const withMutation = <A, E, EC>(
   options: MutationOptions<A, E, EC>,
 ): Effect.Effect<A, E | EC | StorageFull | StorageUnavailable | Unavailable> =>
   Effect.gen(function* () {
-    const held: Held = { mutations: 1, bytes: options.bytes, endsOnly: options.endsOnly }
+    const { brings = 0, bringsLater = false, bytes } = options
+    const held: Held = { mutations: 1, bytes, isWork: brings > 0 || bringsLater }
     yield* admit(owner, life, held)
     if (laneFull(life, options.threadId, owner.limits)) return yield* overloaded
     const work = Effect.flatMap(enrolling(owner, life, options), (enrolled) =>

@@ -101,6 +101,7 @@ export const withMutations = <A, E, EC>(
     const held = {
       mutations: all.length,
       bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+      isWork: true,
     }
     yield* admit(owner, life, held)
     const free = all.filter(({ threadId }) => !laneFull(life, threadId, owner.limits))

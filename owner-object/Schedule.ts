@@ -21,8 +21,14 @@ const checked = (caller: Caller, payload: Payload<"schedule">) => {
 
 export const schedule = (caller: Caller, payload: Payload<"schedule">) =>
   Effect.flatMap(Effect.fromResult(checked(caller, payload)), (bytes) =>
-    command(caller, payload, (call) => caller.owner.threads.schedule(call), { bytes }),
+    command(caller, payload, (call) => caller.owner.threads.schedule(call), {
+      bytes,
+      bringsLater: true,
+    }),
   )
 
 export const unschedule = (caller: Caller, payload: Payload<"unschedule">) =>
-  command(caller, payload, (call) => caller.owner.threads.unschedule(call), { bytes: 0 })
+  command(caller, payload, (call) => caller.owner.threads.unschedule(call), {
+    bytes: 0,
+    refused: ({ removed }) => !removed,
+  })

@@ -1,12 +1,15 @@
 /**
- * The end of a child on its parent's word.
+ * What a parent says to its child: that it is to end, or asks how it is.
  *
  * - A1 A child that runs is told once the intent is durable; one that does not settles in the block.
  * - A2 A word that comes before its child leaves a mark, by which the late admission settles at once.
  * - A3 A child that has settled tells its parent once more: a parent that was restored may not have heard of it.
- * - A4 A word is taken once: a replay of it by the platform would have a notice carried of which the owner knows nothing.
+ * - A4 Its word comes after its admission was taken. So a child that is not here was lost, and so is the end of one that
+ *   was pruned. The parent is told, and the mark keeps what it was told true: that child never runs again.
+ * - A5 A word is taken once: a replay of it by the platform would have a notice carried of which the owner knows nothing.
  */
 import { Effect, Result } from "effect"
+import { ChildLost } from "../contracts/CarriedRpc.ts"
 import type { ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
 import type { Generation, MessageId, Principal, SubmissionId } from "../contracts/Identifiers.ts"
 import { intend, tell } from "./Abort.ts"
@@ -22,15 +25,21 @@ import { isText } from "./StoredColumns.ts"
 import type { Thread } from "./Thread.ts"
 import { parsed, Unreadable } from "./Unreadable.ts"
 
-export interface AbortChild extends Identity {
+export interface AskChild extends Identity {
   readonly childId: MessageId
-  readonly author: string
-  readonly reason: string
   readonly principal: Principal
   readonly generation: Generation
 }
 
-const leaveMark = (block: Block, { author, childId, principal, reason }: AbortChild): void =>
+export interface AbortChild extends AskChild {
+  readonly author: string
+  readonly reason: string
+}
+
+const leaveMark = (
+  block: Block,
+  { author, childId, principal, reason }: Omit<AbortChild, keyof Identity>,
+): void =>
   block.sql.run(
     "INSERT OR IGNORE INTO abortMarks (childId, abort) VALUES (?, ?)", // A2
     childId,
@@ -52,29 +61,48 @@ export const takeMark = (block: Block, childId: string): AbortIntent | undefined
 }
 
 interface Done {
-  readonly answer: Result.Result<void, Unavailable>
+  readonly answer: Result.Result<void, Unavailable | ChildLost>
   readonly running: SubmissionId | undefined
 }
 
 const done: Done = { answer: Result.succeed(undefined), running: undefined }
 
-/** What was pruned has nothing to tell any more; whoever heard it before takes it as it is. // A3 */
-const tellAgain = (block: Block, row: SubmissionRow): Done => {
-  if (readInput(block.sql, row.sequence) !== pruned) noticeParent(block, row)
+const refused = (error: Unavailable | ChildLost): Done => ({
+  answer: Result.fail(error),
+  running: undefined,
+})
+
+/** What was pruned has nothing to tell any more; whoever heard it before takes it as it is. // A3 A4 */
+const tellAgain = (block: Block, row: SubmissionRow, { childId }: AskChild): Done => {
+  if (readInput(block.sql, row.sequence) === pruned) return refused(new ChildLost({ childId }))
+  noticeParent(block, row)
   return done
 }
 
-const abortIn = (block: Block, call: AbortChild): Done => {
+/** The child that goes on, or what there is to answer where none does. */
+const findChild = (block: Block, call: AskChild, words: AbortIntent): SubmissionRow | Done => {
   const late = fenced(block, call.generation)
-  if (late !== undefined) return { answer: Result.fail(late), running: undefined }
-  remember(block, call.generation) // A4
+  if (late !== undefined) return refused(late)
+  remember(block, call.generation) // A5
   const known = findKey(block.sql, call.childId, call.principal)
   const row = known === undefined ? undefined : readRow(block.sql, known.sequence)
   if (row === undefined) {
-    leaveMark(block, call)
-    return done
+    leaveMark(block, { ...call, ...words }) // A4
+    return refused(new ChildLost({ childId: call.childId }))
   }
-  if (row.state === "settled") return tellAgain(block, row)
+  return row.state === "settled" ? tellAgain(block, row, call) : row
+}
+
+const askIn = (block: Block, call: AskChild): Done["answer"] => {
+  const { principal } = call
+  const words = { author: "heddle", principal, reason: "its parent was told that it is lost" }
+  const found = findChild(block, call, words)
+  return "answer" in found ? found.answer : done.answer
+}
+
+const abortIn = (block: Block, call: AbortChild): Done => {
+  const row = findChild(block, call, call)
+  if ("answer" in row) return row
   if (row.state === "joined" || row.abort !== null) return done
   const intent = intend(block, row, call)
   if (row.state === "running") return { ...done, running: row.id }
@@ -82,11 +110,14 @@ const abortIn = (block: Block, call: AbortChild): Done => {
   return done
 }
 
+type Answer = Result.Result<void, Unavailable | ThreadUnreadable | ChildLost>
+
+/** Answers a parent that asks. What it leaves is what the word of an end leaves, and so is its failpoint. */
+export const askChild = (thread: Thread, call: AskChild): Effect.Effect<Answer, ReadFailure> =>
+  durable(thread, "abortChild", () => transactFirst(thread, call, (block) => askIn(block, call)))
+
 /** Takes the word. */
-export const abortChild = (
-  thread: Thread,
-  call: AbortChild,
-): Effect.Effect<Result.Result<void, Unavailable | ThreadUnreadable>, ReadFailure> =>
+export const abortChild = (thread: Thread, call: AbortChild): Effect.Effect<Answer, ReadFailure> =>
   Effect.flatMap(
     durable(thread, "abortChild", () =>
       transactFirst(thread, call, (block) => abortIn(block, call)),

@@ -6,7 +6,8 @@
  *   hourly in the end.
  * - A3 What is refused for good ends there: a message is parked, so that somebody sees it, and so is a child that nobody
  *   waits for; another that nobody takes is a child that has failed, and its parent is told in the same block.
- * - A4 A child whose thread cannot be told to end, for it was forgotten, has ended: nobody else will ever say so.
+ * - A4 A child that cannot be told to end, for its thread was forgotten or does not know it, has ended: nobody else
+ *   will ever say so. One that was asked after has failed.
  */
 import { Effect, Result } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
@@ -49,21 +50,27 @@ const delayed = (block: Block, entry: StoredEntry, tag: string): void => {
   else delayEntry(block, entry, nextTryAt(block, entry))
 }
 
-/** A child that nobody takes has failed. // A3 */
-const refusedChild = (
-  block: Block,
-  entry: StoredEntry,
-  said: { readonly tag: string; readonly message: string },
-): Answered => {
-  takeChildSettled(block, entry.submission, {
-    name: entry.name,
-    childId: entry.id,
-    settlement: { outcome: "failed", failure: { tag: said.tag, message: said.message } },
-  })
-  return { submission: entry.submission, name: entry.name }
+interface Refusal {
+  readonly tag: string
+  readonly message: string
 }
 
-/** A child that cannot be told to end any more is over: its thread was forgotten. // A4 */
+/** A child that nobody takes, or that is not where it was taken, has failed. // A3 A4 */
+const failedChild = (
+  block: Block,
+  { name, submission }: StoredEntry,
+  { childId, message, tag }: Refusal & { readonly childId: MessageId },
+): Answered => {
+  const settlement = { outcome: "failed", failure: { tag, message } } as const
+  takeChildSettled(block, submission, { name, childId, settlement })
+  return { submission, name }
+}
+
+/** The child that was asked after. */
+const askedAfter = (entry: StoredEntry): MessageId =>
+  (parsed(entry.payload, "outbox") as { readonly childId: MessageId }).childId
+
+/** A child that cannot be told to end any more is over. // A4 */
 const lostChild = (block: Block, entry: StoredEntry): Answered => {
   const said = parsed(entry.payload, "outbox") as {
     readonly author: string
@@ -93,8 +100,16 @@ const refused = (
     return undefined
   }
   removeEntry(block, entry)
-  if (kind === "Child") return refusedChild(block, entry, result)
-  return kind === "ChildAbort" ? lostChild(block, entry) : undefined
+  switch (kind) {
+    case "Child":
+      return failedChild(block, entry, { ...result, childId: entry.id })
+    case "ChildAsk":
+      return failedChild(block, entry, { ...result, childId: askedAfter(entry) })
+    case "ChildAbort":
+      return lostChild(block, entry)
+    case "ChildNotice":
+      return undefined
+  }
 }
 
 const acknowledgeOne = (block: Block, { id, result }: OutboxResult): Answered | undefined => {

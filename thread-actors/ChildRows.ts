@@ -52,10 +52,18 @@ export const rawChild = (sql: Sql, submission: number, name: string): Raw | unde
 export const hasOpenChildren = (sql: Sql, submission: number): boolean =>
   sql.all("SELECT 1 FROM children WHERE submission = ? LIMIT 1", submission).length > 0
 
-/** The children of a run that have not settled, by name. */
-export const openChildren = (sql: Sql, submission: number): ReadonlyArray<StoredChild> =>
+/** The children of a run that have not settled, by name; all of them unless a limit is given. */
+export const openChildren = (
+  sql: Sql,
+  submission: number,
+  limit = -1,
+): ReadonlyArray<StoredChild> =>
   sql
-    .all<Raw>(`SELECT ${columns} FROM children WHERE submission = ? ORDER BY name`, submission)
+    .all<Raw>(
+      `SELECT ${columns} FROM children WHERE submission = ? ORDER BY name LIMIT +?`,
+      submission,
+      limit,
+    )
     .map(decode)
 
 /** A child of a run that has not settled, by its name. */

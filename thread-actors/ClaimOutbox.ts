@@ -71,10 +71,11 @@ const child = (sql: Sql, header: Header, entry: StoredEntry): Entry => {
   } as unknown as Entry
 }
 
-const childAbort = (entry: StoredEntry): Entry => {
+/** A word about a child, in which its thread is not said. */
+const aboutChild = (entry: StoredEntry, _tag: "ChildAbort" | "ChildAsk"): Entry => {
   const said = parsed(entry.payload, "outbox") as Fields
   const threadId = entry.target.split("/")[1] as ThreadId
-  return { _tag: "ChildAbort", id: entry.id, threadId, ...said } as unknown as Entry
+  return { _tag, id: entry.id, threadId, ...said } as unknown as Entry
 }
 
 /** None for one that is nobody's child, or has no settlement: then there is nothing to tell. */
@@ -102,7 +103,8 @@ const entryOf = (sql: Sql, header: Header, entry: StoredEntry): Entry => {
     case "Child":
       return child(sql, header, entry)
     case "ChildAbort":
-      return childAbort(entry)
+    case "ChildAsk":
+      return aboutChild(entry, entry.kind)
     case "ChildNotice":
       return childNotice(sql, entry)
   }

@@ -9,7 +9,7 @@ import type { ExplainedWait } from "../contracts/Explain.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { bounded, quoted, timeOf } from "./ExplainWords.ts"
 import { findOpenChild, openChildren } from "./ChildRows.ts"
-import { findPart } from "./Journal.ts"
+import { findPart, findRecordedAt } from "./Journal.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import { recordIdOf } from "./OpenCalls.ts"
 import { parkedOf } from "./Outbox.ts"
@@ -103,16 +103,16 @@ const waitTold = (place: Place, wait: StoredWait): ExplainedWait => {
 
 /** The children that an end which is known waits for. */
 const lastChildren = (place: Place): ReadonlyArray<ExplainedWait> =>
-  openChildren(place.sql, place.row.sequence)
-    .slice(0, waitsMax)
-    .map(({ name, threadId }) => ({
-      blocker: "child",
-      name,
-      whoCanAct: "nobody",
-      message: bounded(
-        `Its end is known; its child on thread ${quoted(threadId)} was told to end and settles first: explain that thread.`,
-      ),
-    }))
+  openChildren(place.sql, place.row.sequence, waitsMax).map(({ name, threadId }) => ({
+    blocker: "child",
+    name,
+    sinceAt:
+      findRecordedAt(place.sql, place.row.sequence, { name, part: 0 }) ?? place.row.acceptedAt,
+    whoCanAct: "nobody",
+    message: bounded(
+      `Its end is known; its child on thread ${quoted(threadId)} was told to end and settles first: explain that thread.`,
+    ),
+  }))
 
 /** The messages of a run that nobody took in time. They hold up nothing of it. */
 export const explainParked = ({ row, sql, threadId }: Place): ReadonlyArray<ExplainedWait> =>

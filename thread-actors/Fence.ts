@@ -7,6 +7,7 @@
  */
 import { Unavailable } from "../contracts/Errors.ts"
 import type { Generation } from "../contracts/Identifiers.ts"
+import { askAfterChildren } from "./AskAfterChildren.ts"
 import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
 import { checkHeader } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
@@ -42,8 +43,12 @@ export const raiseFence = (block: Block, generation: Generation): void => {
   touch(block)
 }
 
-/** A fenced visit. */
+/** A fenced visit. One of an owner that knows nothing of the thread any more has it ask after what it waits for. */
 export const fence = (
   thread: Thread,
-  visit: Identity & { readonly generation: Generation },
-): void => transactFirst(thread, visit, (block) => raiseFence(block, visit.generation))
+  visit: Identity & { readonly generation: Generation; readonly anew?: boolean | undefined },
+): void =>
+  transactFirst(thread, visit, (block) => {
+    raiseFence(block, visit.generation)
+    if (visit.anew === true && block.header.unreadable === undefined) askAfterChildren(block)
+  })

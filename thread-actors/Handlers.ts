@@ -19,7 +19,7 @@ import type { Generation, SubmissionId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import { requestAbort } from "./Abort.ts"
-import { type AbortChild, abortChild } from "./AbortChild.ts"
+import { type AbortChild, abortChild, type AskChild, askChild } from "./AbortChild.ts"
 import { type Acknowledgement, acknowledgeOutbox } from "./AcknowledgeOutbox.ts"
 import { type Admission, admit } from "./Admission.ts"
 import { type Admissions, admitMany } from "./AdmitMany.ts"
@@ -196,7 +196,10 @@ const admitManyCall = (thread: Thread, call: Admissions) =>
 /** A look; with a fence it is a mutation, also of an untouched object. */
 const inspectCall = (
   thread: Thread,
-  call: Identity & { readonly fence?: Generation | undefined },
+  call: Identity & {
+    readonly fence?: Generation | undefined
+    readonly anew?: boolean | undefined
+  },
 ) => {
   const { fence: generation } = call
   const looked = Effect.suspend(() => withReport<void, never>(thread, call, success(undefined)))
@@ -271,6 +274,8 @@ const carried = (thread: Thread) => ({
     entered(thread, call, submissionCall(thread, call, settleChild(thread, call))),
   abortChild: (call: Timed<AbortChild>) =>
     entered(thread, call, submissionCall(thread, call, abortChild(thread, call))),
+  askChild: (call: Timed<AskChild>) =>
+    entered(thread, call, submissionCall(thread, call, askChild(thread, call))),
 })
 
 /** What a thread gives itself. */

@@ -11,13 +11,17 @@
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
 import { callsDueAt, isLive, isUnknown } from "./Decision.ts"
+import { openChildren } from "./ChildRows.ts"
 import { type HeadView, readHead } from "./Head.ts"
 import { type Header, nonterminalOf, readHeader, revisionOf } from "./Header.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import type { Identity } from "./Identity.ts"
+import { findRecordedAt } from "./Journal.ts"
 import { openCalls, type OpenCall, recordIdOf, waitingCalls } from "./OpenCalls.ts"
 import { outboxAt, parkedMessages } from "./Outbox.ts"
+import { parentOf } from "./Parent.ts"
 import { pauseOf } from "./Pause.ts"
 import { publicationWaits, publishAt } from "./Publication.ts"
 import { suspensionOf } from "./Suspension.ts"
@@ -106,6 +110,11 @@ const pausedAtOf = (header: Header): Pick<LaneReport, "pausedAt"> => {
   return pause === undefined ? {} : { pausedAt: pause.sinceAt }
 }
 
+const parentIn = (head: SubmissionRow): { readonly parent?: ThreadId } => {
+  const parent = head.parent === null ? undefined : parentOf(head)
+  return parent === undefined ? {} : { parent: parent.threadId }
+}
+
 /** The report of these facts. */
 export const laneReport = (facts: ReportFacts): LaneReport => {
   const { header, view, threadId, agentsDigest, codeVersion } = facts
@@ -137,6 +146,7 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
             agent: view.head.agent,
             attempted: view.head.attempts > 0,
             acceptedAt: view.head.acceptedAt,
+            ...parentIn(view.head),
           },
         }),
     // A head that does not decode is recovery's to tell.
@@ -154,7 +164,9 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
 const readView = (thread: Thread, header: Header): HeadView | undefined => {
   try {
     const view = readHead(thread.host.storage.sql, header, clockOf(thread))
-    if (view.head?.state === "suspended") suspensionOf(view.head) // It must decode, too.
+    // These must decode, too.
+    if (view.head?.state === "suspended") suspensionOf(view.head)
+    if (view.head !== undefined) parentIn(view.head)
     return view
   } catch (error) {
     if (error instanceof Unreadable) return undefined
@@ -208,19 +220,30 @@ const parkedWaits = (thread: Thread): LaneReport["waits"] =>
     sinceAt: parkedAt,
   }))
 
+/** The children whose ends a known end waits for: the first by name, as it may have hundreds. */
+const childWaits = (sql: Sql, head: SubmissionRow): LaneReport["waits"] =>
+  openChildren(sql, head.sequence, waitsMax).map(({ name }) => ({
+    submissionId: head.id,
+    blocker: "child" as const,
+    name,
+    sinceAt: findRecordedAt(sql, head.sequence, { name, part: 0 }) ?? head.acceptedAt,
+  }))
+
 /** What a suspended head waits for outside, the oldest first. */
-const headWaits = (thread: Thread, head: SubmissionRow | undefined): LaneReport["waits"] =>
-  head?.state !== "suspended" || suspensionOf(head)?.kind === "children"
-    ? []
-    : oldestWaits(thread.host.storage.sql, head.sequence, waitsMax).map((wait) => ({
-        submissionId: head.id,
-        blocker: wait.kind,
-        name: wait.name,
-        ...(wait.kind === "approval"
-          ? { recordId: recordIdOf(head.id, { name: wait.name, part: 0 }) }
-          : {}),
-        sinceAt: wait.sinceAt,
-      }))
+const headWaits = (thread: Thread, head: SubmissionRow | undefined): LaneReport["waits"] => {
+  if (head?.state !== "suspended") return []
+  const { sql } = thread.host.storage
+  if (suspensionOf(head)?.kind === "children") return childWaits(sql, head)
+  return oldestWaits(sql, head.sequence, waitsMax).map((wait) => ({
+    submissionId: head.id,
+    blocker: wait.kind,
+    name: wait.name,
+    ...(wait.kind === "approval"
+      ? { recordId: recordIdOf(head.id, { name: wait.name, part: 0 }) }
+      : {}),
+    sinceAt: wait.sinceAt,
+  }))
+}
 
 /** The open calls of the head, where the report depends on them. */
 const readCalls = (thread: Thread, head: SubmissionRow | undefined): ReadonlyArray<OpenCall> =>

@@ -25,7 +25,7 @@ import {
 } from "./StoredColumns.ts"
 import { Unreadable } from "./Unreadable.ts"
 
-export const outboxKinds = ["Message", "Child", "ChildAbort", "ChildNotice"] as const
+export const outboxKinds = ["Message", "Child", "ChildAbort", "ChildAsk", "ChildNotice"] as const
 export type OutboxKind = (typeof outboxKinds)[number]
 
 /** What is queued: where to, and what it is about. What it says stands in the journal, but for a few words. */

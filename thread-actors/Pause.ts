@@ -7,9 +7,11 @@
  *   generations now: its report tells it to go on above them, and it says the word again.
  * - P2 Pausing a paused thread keeps the first words; resuming one that is not paused changes nothing
  *   that shows.
+ * - P4 An untouched thread that its owner has never heard of stays untouched by a resume: nothing was ever sent to it
+ *   that could land later.
  * - P3 The mark that claims and reports read, and the words beside it, are written together.
  */
-import { type Effect, Result } from "effect"
+import { Effect, Result } from "effect"
 import { Unavailable } from "../contracts/Errors.ts"
 import type { Generation, Principal } from "../contracts/Identifiers.ts"
 import type { Pause, PauseRefusal, PauseReply } from "../contracts/Pause.ts"
@@ -109,4 +111,12 @@ const commanded =
 export const pause = commanded(paused)
 
 /** Lets it go on. */
-export const resume = commanded(resumed)
+export const resume = (
+  thread: Thread,
+  command: PauseCommand & { readonly unheard?: boolean | undefined },
+): Effect.Effect<Answer, ReadFailure> =>
+  Effect.suspend(() =>
+    command.unheard === true && !thread.hasTables
+      ? Effect.succeed(Result.succeed({ paused: false })) // P4
+      : commanded(resumed)(thread, command),
+  )

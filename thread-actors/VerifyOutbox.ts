@@ -52,7 +52,7 @@ const idsOf = (record: PageRecord, page: VerifyPage): ReadonlyArray<MessageId> =
     case "MessageQueued":
       return [under("Message")]
     case "ChildRequested":
-      return [under("Child"), under("ChildAbort")]
+      return [under("Child"), under("ChildAbort"), under("ChildAsk")]
     case "Settled":
       return [under("ChildNotice")]
     default:
@@ -111,6 +111,15 @@ const otherAbort = (sent: Sent): string | undefined => {
     : "its child was not told to end by then"
 }
 
+const otherAsk = (sent: Sent): string | undefined => {
+  const said = requestOf(sent)
+  if (typeof said === "string") return said
+  if (said["detached"] === true) return "its child is detached"
+  const { childId, principal } = fieldsOf(sent.entry.payload)
+  if (principal !== sent.row.principal) return "its words do not decode"
+  return childId === said["childId"] ? undefined : "it names another child"
+}
+
 const otherNotice = (sent: Sent): string | undefined => {
   const { entry, ownerId, row } = sent
   if (row.state !== "settled") return "its submission has not settled"
@@ -124,6 +133,7 @@ const others: { readonly [K in OutboxKind]: (sent: Sent) => string | undefined }
   Message: otherMessage,
   Child: otherChild,
   ChildAbort: otherAbort,
+  ChildAsk: otherAsk,
   ChildNotice: otherNotice,
 }
 

@@ -307,7 +307,8 @@ export class SettlementConflict extends HeddleError<"SettlementConflict"> {
 }
 
 /**
- * The object's database is full; reads and running work go on.
+ * The object's database is full: nothing that brings work is taken. Reads, running work and every
+ * other word (an abort, a decision, a pause) go on.
  *
  * Remedy: forget threads that nobody needs.
  */
@@ -321,7 +322,7 @@ export class StorageFull extends HeddleError<"StorageFull"> {
     super(
       {
         tag: "StorageFull",
-        meaning: "The object's database is full; reads and running work go on.",
+        meaning: "The object's database is full: nothing that brings work is taken. Reads, running work and every other word (an abort, a decision, a pause) go on.",
         remedy: "Forget threads that nobody needs.",
         fields: ["actualBytes","maximumBytes"],
       },

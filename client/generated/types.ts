@@ -351,6 +351,8 @@ export interface LaneHead {
   readonly attempted: boolean
   /** When it was accepted: the age of what is owed. */
   readonly acceptedAt?: number
+  /** The thread of the run whose child it is. */
+  readonly parent?: ThreadId
 }
 
 /** How the owner sees one thread: why it runs, or does not. */

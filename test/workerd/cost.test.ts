@@ -72,23 +72,24 @@ const addLanes = (loom: Loom, count: number, work: "dispatch" | null) =>
 
 describe("a submission that does nothing", () => {
   for (const known of [10, 10_000])
-    it.live(`costs at most 18 rows written and 25 read, alone, of ${known} threads known`, () =>
+    it.live(`costs 16 rows written and 25 read, alone, of ${known} threads known`, () =>
       Effect.gen(function* () {
         const loom = yield* warm()
         yield* addLanes(loom, known, null)
         const times = 20
+        const costs = []
         for (let index = 0; index < times; index++) {
           yield* loom.submit(noop)
           yield* loom.quiet
+          const { owner, thread } = yield* take(loom)
+          costs.push(perSubmission([owner, thread], 1))
         }
-        const { owner, thread } = yield* take(loom)
         const settled = (yield* loom.history()).filter((record) => record.kind === "Settled")
         expect(settled).toHaveLength(times + 1)
-        const cost = perSubmission([owner, thread], times)
-        told("alone", cost)
-        expect(cost.written).toBeLessThanOrEqual(18)
-        expect(cost.read).toBeLessThanOrEqual(25)
-        expect(cost.alarmWrites).toBeLessThanOrEqual(4)
+        // Most of them: on a slow machine one of them may take a visit more.
+        const middle = costs.toSorted((one, other) => one.written - other.written)[times / 2]
+        if (middle !== undefined) told("alone", middle)
+        expect(middle).toMatchObject({ written: 16, read: 25, alarmWrites: 4 })
       }),
     )
 
@@ -160,7 +161,7 @@ describe("many submissions of one call", () => {
 })
 
 describe("a pass that finds nothing due", () => {
-  it.live("reads at most 6 rows and writes at most 3, of 10 threads and of 10,000", () =>
+  it.live("reads 4 rows and writes none, of 10 threads and of 10,000", () =>
     Effect.gen(function* () {
       const costs = []
       for (const lanes of [10, 10_000]) {
@@ -179,9 +180,7 @@ describe("a pass that finds nothing due", () => {
       }
       const [few, many] = costs
       expect(few).toEqual(many)
-      expect(few?.read).toBeLessThanOrEqual(6)
-      expect(few?.written).toBeLessThanOrEqual(3)
-      expect(few?.read).toBeGreaterThan(0)
+      expect(few).toMatchObject({ read: 4, written: 0 })
     }),
   )
 })

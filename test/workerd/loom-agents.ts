@@ -5,6 +5,7 @@
 import { env } from "cloudflare:workers"
 import { Effect, Option, Schema } from "effect"
 import { Agent, ThreadId } from "../../heddle.ts"
+import { type Seen, sentBy, Token } from "../unit/loom/Hops.ts"
 import { countIn } from "./loom-control.ts"
 
 /** How often each body has started: `owner/thread#sequence step`. */
@@ -118,6 +119,31 @@ const brood = Agent.make("brood", { input: Schema.Int, output: Schema.Int }).han
     ),
     run.info.attempt,
   ),
+)
+
+/** What the runs of a ring of threads saw, by owner: `t0`, `t1` and so on send to the next one. */
+export const hopped = new Map<string, Array<Seen>>()
+
+const Ring = Schema.Struct({ ...Token.fields, threads: Schema.Int })
+
+/** Sends on what it was given to the next thread of its ring, as long as it has hops left. */
+const Hop = Agent.make("hop", { input: Ring, output: Token })
+const hop = Hop.handler(
+  Effect.fnUntraced(function* ({ threads, ...token }, run) {
+    const { ownerId, submissionId, threadId } = run.info
+    const thread = Number(threadId.slice(1))
+    const log = hopped.get(ownerId) ?? []
+    hopped.set(ownerId, log)
+    log.push({ ...token, thread, submissionId })
+    const next = ThreadId.make(`t${(thread + 1) % threads}`)
+    for (const input of sentBy(token))
+      yield* run.send(`part ${input.part}`, {
+        threadId: next,
+        agent: Hop,
+        input: { ...input, threads },
+      })
+    return token
+  }),
 )
 
 /** Has a child that asks somebody, and does not wait for it for long. */
@@ -252,6 +278,7 @@ export const agents = [
   ask,
   talk,
   brood,
+  hop,
   leave,
   fails,
   throws,

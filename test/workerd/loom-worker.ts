@@ -2,7 +2,7 @@
  * The loom in the real runtime: the classes that `Heddle.make` gives, chosen by the owner's name.
  *
  * An owner is called `profile.something`: `plain` has the documented limits, `quick` has the same
- * with short waits and small results, `published` is quick and publishes, `mixed` is quick and patient, `metered` is plain and counted, `full` has a database that is
+ * with short waits and small results, `published` is quick and publishes, `mixed` is quick and patient, `ring` is quick with messages, `metered` is plain and counted, `full` has a database that is
  * full once a thread holds anything. A deployment without the agent `guest` can take over in between.
  */
 import { DurableObject } from "cloudflare:workers"
@@ -56,6 +56,8 @@ const profiles = {
   mixed: { ...quick, recoverMillis: 2_500, attemptsLost: 1_000_000 },
   // Its records are published; a sink that is down is tried again soon.
   published: { ...quick, publishRetryMillis: 20, publishRetryMaxMillis: 40 },
+  // What makes a crash cost milliseconds; nothing is given up sooner.
+  ring: { ...quick, attemptsLost: 1_000_000, messageRetryMillis: 5, messageRetryMaxMillis: 50 },
   full: { ...quick, databaseBytes: 130_000 },
 } satisfies Record<string, Partial<Limits>>
 

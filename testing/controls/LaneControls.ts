@@ -72,7 +72,7 @@ export const laneControls: ReadonlyArray<Control> = [
     invariant: "I14",
     edits: [
       {
-        file: "owner-object/Block.ts",
+        file: "owner-object/AcceptReport.ts",
         find: "if (!foreign && stored !== undefined && report.revision < stored.revision) {",
         replace: "if (!foreign && stored !== undefined && report.revision < 0) {",
       },

@@ -266,6 +266,7 @@ export const objectHandlers = (calls: Array<Call>, answers: Answers = {}) => {
     acknowledgePublication: on("thread", "acknowledgePublication", () => unused),
     settleChild: on("thread", "settleChild", () => unused),
     abortChild: on("thread", "abortChild", () => unused),
+    askChild: on("thread", "askChild", () => unused),
     schedules: on("thread", "schedules", () => Effect.succeed({ schedules: [schedule] })),
     callback: on("thread", "callback", (payload: { readonly token: CallbackToken }) =>
       payload.token === token

@@ -225,6 +225,11 @@ export const makeLoom = (options: LoomOptions) => {
         incarnations.set(threadId, incarnate(threadId, toOwner))
       }
     },
+    /** The thread's database is lost: the next call reaches a new object that nobody has called. */
+    lose: (threadId: ThreadId) => {
+      databases.delete(threadId)
+      incarnations.delete(threadId)
+    },
     /** The thread's object dies; the next call reaches a new one on the same database. */
     crashThread: (threadId: string) => {
       incarnations.set(ThreadId.make(threadId), incarnate(ThreadId.make(threadId), toOwner))

@@ -4,18 +4,13 @@
  * The threads belong to one owner or to several, by turns of two, so that half of the hops cross from one to another.
  * Where an object dies is drawn from a seed: after so many failpoints, counted over all objects of its kind.
  */
-import { Effect, Schema } from "effect"
-import {
-  AgentId,
-  IdempotencyKey,
-  OwnerId,
-  type SubmissionId,
-  ThreadId,
-} from "../../../contracts/Identifiers.ts"
+import { Effect } from "effect"
+import { AgentId, IdempotencyKey, OwnerId, ThreadId } from "../../../contracts/Identifiers.ts"
 import { connectionLost, inMemoryTarget } from "../../../contracts/transport/InMemory.ts"
 import type { WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeRandom, type Random } from "../../../testing/Random.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
+import { parts, type Seen, sentBy, Token } from "./Hops.ts"
 import { makeLoom } from "./Loom.ts"
 
 export interface RingOptions {
@@ -29,24 +24,6 @@ export interface RingOptions {
   readonly threadPoints: number
   readonly ownerPoints: number
 }
-
-/** What a run was given: which token, how many hops it has left, and which message of its hop this is. */
-const Token = Schema.Struct({ token: Schema.Int, left: Schema.Int, part: Schema.Int })
-type Token = typeof Token.Type
-
-export interface Seen extends Token {
-  readonly thread: number
-  readonly submissionId: SubmissionId
-}
-
-/** A hop is so many messages of one run to the next thread; the last of them hops on. */
-export const parts = 3
-
-/** What a run sends to the next thread, in its order. */
-export const sentBy = ({ left, part, token }: Token): ReadonlyArray<Token> =>
-  left === 0 || part < parts - 1
-    ? []
-    : Array.from({ length: parts }, (_, next) => ({ token, left: left - 1, part: next }))
 
 const Hop = Agent.make("hop", { input: Token, output: Token })
 

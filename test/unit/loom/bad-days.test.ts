@@ -97,6 +97,22 @@ describe("an owner that is full", () => {
     expect(await forgotten).toMatchObject({ _tag: "Forgotten" })
     expect(await isSettled("a", submissionId)).toBe(true)
   })
+
+  it("to its last byte has what it holds ended by an abort, and by a decision", async () => {
+    const { abort, isSettled, kidOf, loom, submit } = makeDay()
+    const [a, b] = [await submit("a", "waits"), await submit("b", "waits")]
+    await loom.quiet()
+    const threadId = await kidOf("b")
+    const { records } = await loom.history(threadId)
+    const kid = { threadId, submissionId: records[0]?.submissionId as SubmissionId }
+    Object.assign(loom.limits, { databaseBytes: 1 })
+    await abort("a", a.submissionId)
+    const name = StepName.make("go")
+    await go(loom.client.resolveApproval({ ...said, ...kid, name, approved: true }))
+    await loom.quiet()
+    expect(await isSettled("a", a.submissionId)).toBe(true)
+    expect(await isSettled("b", b.submissionId)).toBe(true)
+  })
 })
 
 describe("a run", () => {
@@ -183,8 +199,6 @@ describe("a child", () => {
     await go(loom.client.resolveApproval({ ...said, threadId, submissionId, name, approved: true }))
     await loom.quiet()
     restore()
-    await go(loom.client.reconcile({ ownerId, threadIds: [ThreadId.make("a"), threadId] }))
-    await loom.quiet()
     await abort("a", parent.submissionId)
     await loom.quiet()
     expect(await isSettled("a", parent.submissionId)).toBe(true)

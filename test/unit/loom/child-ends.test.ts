@@ -58,6 +58,49 @@ describe("a parent", () => {
     expect((await lastKinds(world)).slice(-2)).toEqual(["ChildSettled", "Settled"])
   })
 
+  it("that is aborted is told as one that waits for its children, until they have settled", async () => {
+    const away = { is: false }
+    const world = await start(
+      Parent.handler((_, run) =>
+        Effect.orDie(
+          Effect.all([run.child("one", Patient, "hello"), run.child("two", Patient, "hello")], {
+            concurrency: "unbounded",
+          }),
+        ).pipe(Effect.as("never")),
+      ),
+      {
+        threadAway: (threadId) =>
+          away.is && threadId.startsWith("child:")
+            ? Promise.reject(new Error("Network connection lost."))
+            : undefined,
+      },
+    )
+    away.is = true
+    const words = { ownerId, threadId: ThreadId.make("p"), author: "ann", reason: "enough" }
+    await go(world.loom.client.abort({ ...words, submissionId: world.submissionId }))
+    await world.loom.until(
+      "its owner has heard that it has words for them",
+      () => world.loom.lane("p")?.["outbox_at"] !== null,
+    )
+    const owed = async () =>
+      (await go(world.loom.client.obligations({ ownerId }))).obligations.filter(
+        ({ blocker, threadId }) => threadId === "p" && blocker === "child",
+      )
+    const asked = (await world.loom.history("p")).records
+      .filter(({ kind }) => kind === "ChildRequested")
+      .map(({ recordedAt }) => recordedAt)
+    const waits = ["one", "two"].map((name, index) => ({ name, sinceAt: asked[index] }))
+    const { submissionId } = world
+    expect(await owed()).toMatchObject(
+      waits.map((wait) => ({ ...wait, submissionId, state: "suspended" })),
+    )
+    expect(await world.loom.explain("p")).toMatchObject([{ submissionId, waits }])
+    away.is = false
+    await world.loom.quiet()
+    expect(await world.parent()).toMatchObject({ state: "settled" })
+    expect(await owed()).toEqual([])
+  })
+
   it("that fails beside an open child keeps its own end, and settles after the child", async () => {
     const world = await start(
       Parent.handler((_, run) =>

@@ -4,7 +4,8 @@
  * `npm test` sends 450 of them; with `HEDDLE_FULL=1` (and `--reporter=verbose`, to read the figures) all are sent.
  */
 import { describe, expect, inject, it } from "vitest"
-import { makeRing, parts, type RingOptions, type Seen, sentBy } from "./Ring.ts"
+import { judge, runsIn } from "./Hops.ts"
+import { makeRing, type RingOptions } from "./Ring.ts"
 
 const isFull = inject("isFull")
 const patienceMillis = isFull ? 900_000 : 60_000
@@ -19,15 +20,6 @@ const options: RingOptions = {
   ownerPoints: 400,
 }
 
-/** The runs of a thread in their order, whatever number of attempts each took. */
-const runsOf = (log: ReadonlyArray<Seen>, thread: number): ReadonlyArray<Seen> => {
-  const own = log.filter((seen) => seen.thread === thread)
-  return own.filter((seen, index) => seen.submissionId !== own[index - 1]?.submissionId)
-}
-
-const words = ({ left, part, token }: Omit<Seen, "thread" | "submissionId">): string =>
-  `${token}:${left}:${part}`
-
 const total = (deaths: ReadonlyMap<string, number>): number =>
   [...deaths.values()].reduce((sum, count) => sum + count, 0)
 
@@ -37,24 +29,15 @@ describe("messages in a ring of a hundred threads whose objects die", () => {
     { timeout: patienceMillis * 2 },
     async (owners, { annotate }) => {
       const ring = makeRing({ ...options, owners })
-      const messages = options.tokens * options.hops * parts
-      const runs = options.tokens + messages
+      const runs = runsIn(options)
+      const messages = runs - options.tokens
       await ring.start()
       const begunAt = Date.now()
       await ring.untilQuiet(() => ring.log.length > runs * 0.9, patienceMillis)
 
-      const all = Array.from({ length: options.threads }, (_, thread) => runsOf(ring.log, thread))
-      // None is lost, and none is worked on by two submissions: each submission has one run after the other.
-      expect(all.flat().map(({ submissionId }) => submissionId)).toHaveLength(runs)
-      expect(new Set(all.flat().map(({ submissionId }) => submissionId)).size).toBe(runs)
-      expect(new Set(all.flat().map(words)).size).toBe(runs)
-      // What came from the thread before came as that one sent it.
-      for (const [thread, own] of all.entries()) {
-        const before = all.at(thread - 1) ?? []
-        const came = own.filter(({ left }) => left < options.hops)
-        expect(came.map(words)).toEqual(before.flatMap(sentBy).map(words))
-      }
-      for (const seen of all.flat()) {
+      const { runs: seenRuns, wrong } = judge(ring.log, options)
+      expect(wrong).toEqual([])
+      for (const seen of seenRuns) {
         const { left, part, token } = seen
         const output = { left, part, token }
         expect(await ring.settlementOf(seen)).toMatchObject({ outcome: "completed", output })

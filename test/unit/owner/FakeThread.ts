@@ -167,6 +167,7 @@ export class FakeThread extends FakeLedger {
         }),
       settleChild: (payload) => answer("settleChild", payload, () => undefined),
       abortChild: (payload) => answer("abortChild", payload, () => undefined),
+      askChild: (payload) => answer("askChild", payload, () => undefined),
       retry: (payload) => answer("retry", payload, () => ({ state: "ready" as const, dueAt: 0 })),
       pause: (payload) => answer("pause", payload, () => this.pauseAs(true)),
       resume: (payload) => answer("resume", payload, () => this.pauseAs(false)),

@@ -81,7 +81,10 @@ describe.each(Object.entries(commands))("%s at the owner", (operation, send) => 
       payload: { ...told[operation], principal: "tester", now: expect.any(Number) },
     })
     await world.quiet()
-    expect(world.lane("a")).toMatchObject({ enrolled: null, work: null })
+    const lane = world.lane("a")
+    // Where nothing was paused a resume leaves nothing.
+    if (operation === "resume") expect(lane).toBeUndefined()
+    else expect(lane).toMatchObject({ enrolled: null, work: null })
   })
 
   it("that a newer fence refuses is sent once more under a newer generation", async () => {
@@ -90,6 +93,14 @@ describe.each(Object.entries(commands))("%s at the owner", (operation, send) => 
     await go(send(world))
     const generations = world.thread("a").commands.map(({ payload }) => payload.generation)
     expect(generations.map((generation) => generation > farFence)).toEqual([false, true])
+  })
+
+  const isWork = operation === "schedule"
+  it(`${isWork ? "is refused by" : "passes"} an owner whose database is full`, async () => {
+    const world = makeOwnerWorld({ limits: { databaseBytes: 0 } })
+    const answer = await go(Effect.result(send(world)))
+    expect(JSON.stringify(answer).includes("StorageFull")).toBe(isWork)
+    expect(world.thread("a").commands).toHaveLength(isWork ? 0 : 1)
   })
 
   it("is a principal's alone", async () => {

@@ -2,13 +2,8 @@
 import { beforeEach, describe, expect, it } from "vitest"
 import { OwnerId } from "../../../contracts/Identifiers.ts"
 import { makeLimits } from "../../../contracts/Limits.ts"
-import {
-  acceptReport,
-  type Block,
-  nextGeneration,
-  runBlock,
-  wentBack,
-} from "../../../owner-object/Block.ts"
+import { acceptReport, wentBack } from "../../../owner-object/AcceptReport.ts"
+import { type Block, nextGeneration, runBlock } from "../../../owner-object/Block.ts"
 import type { Lane } from "../../../owner-object/Lane.ts"
 import { beginLife, type Life } from "../../../owner-object/Life.ts"
 import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
@@ -58,19 +53,16 @@ describe("a reply below the report that its call was sent under", () => {
   const accept = (lane: Lane, fenced: boolean) =>
     inBlock((block) => acceptReport(block, lane, at(4), { fenced, sentUnder: at(5) }))
 
-  it("does not count: the lane is enrolled anew, without a report", () => {
-    const enrolled = inBlock(nextGeneration)
-    const { counted, lane } = accept(laneOf({ report: at(5), enrolled }), false)
-    expect(counted).toBe(false)
-    expect(lane.report).toBeUndefined()
-    expect(lane.enrolled).toSatisfy((generation: string) => generation > enrolled)
-  })
-
-  it("is the truth if the call carried a fence", () => {
-    const enrolled = inBlock(nextGeneration)
-    const { counted, lane } = accept(laneOf({ report: at(5), enrolled }), true)
-    expect([counted, lane.report, lane.enrolled]).toEqual([true, at(4), enrolled])
-  })
+  it.each([false, true])(
+    "does not count, fenced or not (%s): the lane is to be visited",
+    (fenced) => {
+      const enrolled = inBlock(nextGeneration)
+      const { counted, lane } = accept(laneOf({ report: at(5), enrolled }), fenced)
+      expect(counted).toBe(false)
+      expect(lane.report).toBeUndefined()
+      expect(lane.enrolled).toSatisfy((generation: string) => generation > enrolled)
+    },
+  )
 
   it("is told once, although more calls find it before the visit", () => {
     const { lane } = accept(laneOf({ report: at(5) }), false)

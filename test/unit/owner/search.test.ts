@@ -163,6 +163,9 @@ describe("outcomes", () => {
     const thread = world.thread(name)
     const all = texts.map((text, index) => outcome(index + 1, text))
     const asked: Array<number> = []
+    await run(world.submit(name))
+    await world.quiet()
+    // Not before it has settled: how often it would be read on its way is a matter of time.
     thread.readsOutcomes = around(({ after }) =>
       Effect.sync(() => {
         asked.push(after)
@@ -171,10 +174,9 @@ describe("outcomes", () => {
         return { outcomes, readTo, more: readTo < all.length }
       }),
     )
-    await run(world.submit(name))
-    await world.quiet()
     const report = thread.report()
-    thread.replaces = { ...report, revision: report.revision + 500, tailSequence: all.length }
+    const tailSequence = report.tailSequence + all.length
+    thread.replaces = { ...report, revision: report.revision + 500, tailSequence }
     await run(world.client.wake({ ownerId, threadId: name as ThreadId }))
     return asked
   }

@@ -273,7 +273,7 @@ describe("two thousand settled behind one that is parked", () => {
     world.crash()
     const before = world.storage.counts().read
     await go(world.recover())
-    expect(world.storage.counts().read - before).toBeLessThanOrEqual(12)
+    expect(world.storage.counts().read - before).toBe(11)
   })
 })
 
