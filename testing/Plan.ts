@@ -7,6 +7,7 @@ import type { FaultKind, FaultRates } from "./Faults.ts"
 import type { Denial } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import type { Reconciling, Script } from "./Script.ts"
+import type { SinkPlan } from "./Sink.ts"
 import type { Strike } from "./Strikes.ts"
 
 export interface Address {
@@ -134,6 +135,8 @@ export interface Plan {
   readonly talks?: boolean
   /** Whether messages of other owners' threads are let in: by every thread, or by those with an even number. */
   readonly doors?: "open" | "even"
+  /** Where the records of threads are published, if anywhere. */
+  readonly sink?: SinkPlan
   /** Millis after the start. */
   readonly healsAt: number
 }

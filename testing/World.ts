@@ -31,6 +31,7 @@ import { makeQueue, type Queue } from "./Queue.ts"
 import { makeRandom } from "./Random.ts"
 import { type LogLine, runnerContext } from "./RunnerContext.ts"
 import type { Reconciling } from "./Script.ts"
+import { makeSink, type Sink, type SinkOptions } from "./Sink.ts"
 import { makeStrikes, nameAt, type PointDoes, type Strikes } from "./Strikes.ts"
 import { built, hostOf, reaching } from "./Surroundings.ts"
 import { makeTalk, type Talk } from "./Talk.ts"
@@ -45,10 +46,10 @@ const digests = Object.fromEntries(
 )
 
 /** What is looked at while a run goes on. */
-export interface Watching extends Pick<
-  OutsideOptions,
-  "onStart" | "onLeft" | "onDone" | "onDiffers"
-> {
+export interface Watching
+  extends
+    Pick<OutsideOptions, "onStart" | "onLeft" | "onDone" | "onDiffers">,
+    Pick<SinkOptions, "onGiven" | "onTaken"> {
   readonly onWrite: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
   readonly onUndone: (object: SimulatedObject) => void
@@ -75,6 +76,8 @@ export interface World {
   readonly outside: Outside
   readonly talk: Talk
   readonly told: Told
+  /** Where this deployment publishes, if it does. */
+  readonly sink: Sink | undefined
   readonly coverage: Coverage
   readonly strikes: Strikes
   readonly limits: Limits
@@ -168,6 +171,27 @@ const doorsOf = ({ doors }: Plan): { readonly acceptMessages?: AcceptMessages } 
     ? {}
     : { acceptMessages: ({ threadId }) => doors === "open" || /[02468]$/.test(threadId) }
 
+/** Whether a deployment publishes what its threads record. */
+const publishes = ({ sink }: Plan, version: string): boolean =>
+  sink !== undefined && (sink.newer !== true || version === "v2")
+
+const sinkOf = (
+  { faults, network, queue }: Pick<World, "faults" | "network" | "queue">,
+  { sink: plan, threads }: Plan,
+  watching: Pick<SinkOptions, "onGiven" | "onTaken">,
+): Sink | undefined =>
+  plan &&
+  makeSink({
+    queue,
+    plan,
+    poorly:
+      plan.of &&
+      new Set(plan.of.map((place) => `${threads[place]?.ownerId}/${threads[place]?.threadId}`)),
+    isHealed: faults.isHealed,
+    latency: network.latency,
+    ...watching,
+  })
+
 const codeOf = (
   world: World,
   incarnation: Incarnation,
@@ -203,6 +227,7 @@ const codeOf = (
           thread: watched,
           peer: owner,
           registry: registry(),
+          ...(publishes(world.plan, version) ? { sink: world.sink?.of(incarnation) } : {}),
           ...doorsOf(world.plan),
         }),
       )
@@ -211,6 +236,7 @@ const codeOf = (
       return makeThread(host, {
         ...shared,
         agents: deployments[version] as never,
+        publishes: publishes(world.plan, version),
         services: Layer.succeed(Reach, {
           outside: world.outside,
           incarnation,
@@ -329,6 +355,10 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     outside,
     talk: makeTalk(),
     told: makeTold(),
+    sink: sinkOf({ queue, faults, network }, plan, {
+      onGiven: (batch, published) => watching.onGiven(batch, published),
+      onTaken: (batch, published) => watching.onTaken(batch, published),
+    }),
     coverage,
     strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],

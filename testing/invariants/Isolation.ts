@@ -4,12 +4,14 @@
  * - P1 All that stands in a thread was sent to it by somebody: each submission, each abort, each pause.
  * - P2 A thread to which nothing was done, of an owner to which nothing was done, has work that is due and waits
  *   no longer than slots and backoffs explain, whatever is done to its neighbours; and no fault.
+ * - P4 A thread waits for its sink; no other does.
  * - P3 While as many attempts run as may, as long as they hang, the rest are held: that is the owner's limit.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Plan } from "../Plan.ts"
 import { principalOf } from "../Policy.ts"
 import { startsAt, type World } from "../World.ts"
+import { unpublishedOf } from "./Publication.ts"
 import type { Violate } from "./Violate.ts"
 
 interface Row {
@@ -151,7 +153,7 @@ export const neighboursGoOn = (world: World, violate: Violate): void => {
     if (done.has(place + plan.owners.length) || done.has(plan.owners.indexOf(ownerId))) continue
     const thread = platform.object("thread", `${ownerId}/${threadId}`)
     if (!thread.state.hasTable("submissions")) continue
-    if (isDeadly(world, thread)) continue
+    if (isDeadly(world, thread) || unpublishedOf(world, thread) > 0) continue // P4
     const owner = platform.object("owner", ownerId)
     const kept = isKept(thread, queue.now(), keptMost(plan))
     if (kept !== undefined && !isHeld(owner, threadId))

@@ -12,6 +12,7 @@ import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
 import { messagesArrive } from "./Messages.ts"
 import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
+import { allIsPublished, settlementsArePublished } from "./Publication.ts"
 import { nothingIsArmed } from "./Quiet.ts"
 import { readsWriteNothing } from "./Reads.ts"
 import { recordsHold } from "./Records.ts"
@@ -27,12 +28,14 @@ export const judge = {
   whenQuiet: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     nothingIsArmed(world, violate) // J1
     lanesAreTrue(world, violate) // J1
+    allIsPublished(world, violate) // J1
     obligationsAreTold(world, doing, violate, settle) // J1
   },
   /** `settle` runs the world to quiet again after something was asked of it. */
   atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     promisesAreKept(world, violate) // J2
     recordsHold(world, violate) // J2
+    settlementsArePublished(world, violate) // J2
     messagesArrive(world, violate) // J2
     childrenWereHeard(world, violate) // J2
     occurrencesComeOnce(world, violate) // J2

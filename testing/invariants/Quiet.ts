@@ -10,6 +10,7 @@ interface StoredLane {
   readonly thread_id: string
   readonly enrolled: string | null
   readonly work: string | null
+  readonly publish_at: number | null
 }
 
 export const nothingIsArmed = ({ lost, platform }: World, violate: Violate): void => {
@@ -18,9 +19,12 @@ export const nothingIsArmed = ({ lost, platform }: World, violate: Violate): voi
     const at = state.alarmAt()
     if (at !== null) violate("I14", `${name} is quiet, and its alarm is set for ${at}`)
     const busy = state.read<{ [K in keyof StoredLane]: StoredLane[K] }>(
-      "SELECT thread_id, enrolled, work FROM lanes WHERE enrolled IS NOT NULL OR work IS NOT NULL",
+      `SELECT thread_id, enrolled, work, publish_at FROM lanes
+       WHERE enrolled IS NOT NULL OR work IS NOT NULL OR publish_at IS NOT NULL`,
     )
-    for (const lane of busy)
-      violate("I14", `${name} is quiet, and ${lane.thread_id} needs ${lane.work ?? "a visit"}`)
+    for (const lane of busy) {
+      const needs = lane.work ?? (lane.enrolled === null ? "its records published" : "a visit")
+      violate("I14", `${name} is quiet, and ${lane.thread_id} needs ${needs}`)
+    }
   }
 }

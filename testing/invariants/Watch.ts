@@ -7,6 +7,7 @@
  * - W4 I17: an answer is looked at where it leaves its object.
  * - W6 I18: an object that commits without end while time stands still is stopped, or the run would not end.
  * - W7 I13: a parent is looked at where it settles, a child where it starts a body.
+ * - W8 A sink is looked at where it is given something, where it takes it, and where a body starts.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
  */
@@ -19,6 +20,7 @@ import { policyIsKept } from "./Denied.ts"
 import { childMayStart, makeParents } from "./Children.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
 import { callsGoOn } from "./OpenCalls.ts"
+import { batchFits, batchRepeats, sinkIsAhead } from "./Publication.ts"
 import { makeTurns, type Turns } from "./Turns.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -101,6 +103,12 @@ const watching = (
   onStart: (started) => {
     mayStart(started, violate) // W3
     childMayStart(world, started, violate) // W7
+    sinkIsAhead(world, started, violate) // W8
+  },
+  onGiven: (batch, published) => batchFits(batch, published, violate), // W8
+  onTaken: (batch, published) => {
+    batchFits(batch, published, violate) // W8
+    batchRepeats(world, batch, published, violate)
   },
   onLeft: (call) => mayLeave(call, violate), // W3
   onDone: (call) => paidOnce(call, violate),
