@@ -1,6 +1,6 @@
 /**
- * What goes on beside the work of threads, in a share of the seeds: a sink to which they are published. As with what runs
- * say, a generator of its own draws it, so that the rest of a plan, and every other seed, is what it was.
+ * What goes on beside the work of threads, in a share of the seeds: a sink to which they are published, and content that
+ * is pruned after a time. As with what runs say, a generator of its own draws it, so that the rest of a plan, and every other seed, is what it was.
  */
 import type { OwnerFailpoint } from "../owner-object/Owner.ts"
 import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
@@ -9,8 +9,9 @@ import type { Random } from "./Random.ts"
 import type { SinkIll, SinkPlan } from "./Sink.ts"
 import type { Strike } from "./Strikes.ts"
 
-/** How many of the seeds publish. */
+/** How many of the seeds publish, and how many prune what has settled. */
 const publishingShare = 0.15
+const keepingShare = 0.15
 
 /** Failpoints that other seeds know nothing of. */
 export const asidePoints: {
@@ -66,6 +67,42 @@ const publishing = (random: Random, plan: Plan): Plan => {
   }
 }
 
+const second = 1_000
+
+const replays = ["request late", "request replayed", "request doubled", "reply late"] as const
+
+/**
+ * So short that it happens while things go wrong: clients that come again later find their keys free. Where requests
+ * are replayed it is longer than that takes, as a deployment must have it.
+ */
+const keeping = (random: Random, plan: Plan): Plan => {
+  const replayed = replays.some((kind) => plan.rates[kind] !== undefined)
+  const shortest = replayed ? 60 * second : 1
+  const millis = () => Math.max(shortest, random.pick([1, second, 10 * second, 60 * second]))
+  const [older, newer] = [millis(), millis()]
+  return {
+    ...plan,
+    keeps: {
+      v2: newer,
+      ...(random.chance(0.6) ? { v1: random.chance(0.5) ? newer : older } : {}),
+      ...(random.chance(0.4) ? { second: true } : {}),
+    },
+    limits: {
+      ...plan.limits,
+      retentionRecords: random.pick([256, 1, 4]),
+      retentionRetryMillis: random.pick([second, 20 * second]),
+    },
+    ...strikes(random, plan, [["thread", "upkeep"]]),
+  }
+}
+
+type Aside = readonly [share: number, of: (random: Random, plan: Plan) => Plan]
+
+const asides: ReadonlyArray<Aside> = [
+  [publishingShare, publishing],
+  [keepingShare, keeping],
+]
+
 /** A plan with what goes on beside its threads. */
 export const withAsides = (random: Random, plan: Plan): Plan =>
-  random.chance(publishingShare) ? publishing(random, plan) : plan
+  asides.reduce((drawn, [share, of]) => (random.chance(share) ? of(random, drawn) : drawn), plan)

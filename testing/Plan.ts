@@ -106,6 +106,14 @@ export interface PlannedFault {
   readonly lastsMillis: number
 }
 
+/** In milliseconds, by the deployment; for ever in an older one that does not say it. */
+export interface KeepsPlan {
+  readonly v1?: number
+  readonly v2: number
+  /** The second agent keeps its own for ever. */
+  readonly second?: boolean
+}
+
 export interface Plan {
   readonly seed: number
   readonly pace: Pace
@@ -137,6 +145,8 @@ export interface Plan {
   readonly doors?: "open" | "even"
   /** Where the records of threads are published, if anywhere. */
   readonly sink?: SinkPlan
+  /** For how long what has settled keeps its content; for ever without it. */
+  readonly keeps?: KeepsPlan
   /** Millis after the start. */
   readonly healsAt: number
 }

@@ -214,8 +214,8 @@ export const makePlatform = (options: PlatformOptions): Platform => {
     for (const call of incarnation.calls) call.fail(error()) // P3
     if (alarm.running === incarnation) failedDelivery(object)
     const at = state.alarmAt()
-    // A delivery that was passed over for a time which was taken back is planned again.
-    if (at !== null && alarm.timer === undefined) plan(object, at)
+    // A delivery that was passed over, or planned, for a time which was taken back is planned again.
+    if (at !== null && (alarm.timer === undefined || alarm.dueAt !== at)) plan(object, at)
     return incarnation
   }
 

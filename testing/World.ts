@@ -17,7 +17,7 @@ import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../thread-actors/ThreadRuntime.ts"
-import { deployments, Reach } from "./Agents.ts"
+import { deployments, keepingDeployments, Reach } from "./Agents.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
 import { type Faults, makeFaults } from "./Faults.ts"
@@ -175,6 +175,12 @@ const doorsOf = ({ doors }: Plan): { readonly acceptMessages?: AcceptMessages } 
 const publishes = ({ sink }: Plan, version: string): boolean =>
   sink !== undefined && (sink.newer !== true || version === "v2")
 
+/** The agents of a deployment, and how long it keeps what they have done. */
+const keepingOf = ({ keeps }: Plan, version: string) => ({
+  agents: (keeps?.second === true ? keepingDeployments : deployments)[version] as never,
+  settledAfterMillis: version === "v1" ? keeps?.v1 : keeps?.v2,
+})
+
 const sinkOf = (
   { faults, network, queue }: Pick<World, "faults" | "network" | "queue">,
   { sink: plan, threads }: Plan,
@@ -235,7 +241,7 @@ const codeOf = (
     case "thread":
       return makeThread(host, {
         ...shared,
-        agents: deployments[version] as never,
+        ...keepingOf(world.plan, version),
         publishes: publishes(world.plan, version),
         services: Layer.succeed(Reach, {
           outside: world.outside,

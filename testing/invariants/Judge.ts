@@ -16,6 +16,7 @@ import { allIsPublished, settlementsArePublished } from "./Publication.ts"
 import { nothingIsArmed } from "./Quiet.ts"
 import { readsWriteNothing } from "./Reads.ts"
 import { recordsHold } from "./Records.ts"
+import { allIsPruned, settlementsStay } from "./Retention.ts"
 import { occurrencesComeOnce } from "./Schedules.ts"
 import { promisesAreKept, receiptsSurvive } from "./Settlements.ts"
 import { workIsBounded } from "./Work.ts"
@@ -29,6 +30,7 @@ export const judge = {
     nothingIsArmed(world, violate) // J1
     lanesAreTrue(world, violate) // J1
     allIsPublished(world, violate) // J1
+    allIsPruned(world, violate) // J1
     obligationsAreTold(world, doing, violate, settle) // J1
   },
   /** `settle` runs the world to quiet again after something was asked of it. */
@@ -43,8 +45,10 @@ export const judge = {
     accidentsLoseNothing(world, violate) // J2
     nothingDeniedIsThere(world, violate)
     workIsBounded(world, violate)
+    settlementsStay(world, doing, violate, settle)
     receiptsSurvive(world, doing, violate, settle)
     strangersAreDenied(world, violate, settle)
-    if (world.plan.seed % 3 === 0) readsWriteNothing(world, doing, violate, settle)
+    if (world.plan.seed % 3 === 0 || world.plan.keeps !== undefined)
+      readsWriteNothing(world, doing, violate, settle)
   },
 }

@@ -220,8 +220,13 @@ const deadlineMillis = 10_000
 /** From the end of a pass to that of its handler: what it wrote must be durable first. */
 const flushMillis = 10_000
 
-/** Limits of what takes nobody's slot: when the directory is brought up to date, and what is published. */
-const aside = new Set(["projectionMillis", "publishRecords"])
+/** Limits of what takes nobody's slot: the directory, what is published, and what is pruned. */
+const aside = new Set([
+  "projectionMillis",
+  "publishRecords",
+  "retentionRecords",
+  "retentionRetryMillis",
+])
 
 const slowFaults = new Set(["object slow", "storage fails", "storage is full", "start fails"])
 

@@ -8,6 +8,7 @@
  * - W6 I18: an object that commits without end while time stands still is stopped, or the run would not end.
  * - W7 I13: a parent is looked at where it settles, a child where it starts a body.
  * - W8 A sink is looked at where it is given something, where it takes it, and where a body starts.
+ * - W9 A thread is looked at after each of its commits for what it has pruned.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
  */
@@ -21,6 +22,7 @@ import { childMayStart, makeParents } from "./Children.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
 import { callsGoOn } from "./OpenCalls.ts"
 import { batchFits, batchRepeats, sinkIsAhead } from "./Publication.ts"
+import { prunesOnlyOld } from "./Retention.ts"
 import { makeTurns, type Turns } from "./Turns.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -89,6 +91,7 @@ const watching = (
     if (object.kind === "thread") {
       laneKnows(world, ownerOf(world, object), object, violate) // W2
       callsGoOn(world, object, violate) // W3
+      prunesOnlyOld(world, object, violate) // W9
       if (world.plan.talks === true) {
         parents(object) // W7
         noteParked(world, object)
