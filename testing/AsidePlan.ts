@@ -1,17 +1,20 @@
 /**
- * What goes on beside the work of threads, in a share of the seeds: a sink to which they are published, and content that
- * is pruned after a time. As with what runs say, a generator of its own draws it, so that the rest of a plan, and every other seed, is what it was.
+ * What goes on beside the work of threads, in a share of the seeds: a sink to which they are published, content that
+ * is pruned after a time, and tokens that runs give away. As with what runs say, a generator of its own draws it, so that the rest of a plan, and every other seed, is what it was.
  */
 import type { OwnerFailpoint } from "../owner-object/Owner.ts"
 import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
-import type { Plan } from "./Plan.ts"
+import type { Operation, Plan } from "./Plan.ts"
 import type { Random } from "./Random.ts"
+import type { OneOp, Op, Script } from "./Script.ts"
 import type { SinkIll, SinkPlan } from "./Sink.ts"
 import type { Strike } from "./Strikes.ts"
 
 /** How many of the seeds publish, and how many prune what has settled. */
 const publishingShare = 0.15
 const keepingShare = 0.15
+/** Of those in which runs talk. */
+const callbackShare = 0.33
 
 /** Failpoints that other seeds know nothing of. */
 export const asidePoints: {
@@ -96,11 +99,66 @@ const keeping = (random: Random, plan: Plan): Plan => {
   }
 }
 
+const withToken = (random: Random, op: OneOp): OneOp => {
+  switch (op._tag) {
+    case "Await":
+      return random.chance(0.7) ? { ...op, callback: true } : op
+    case "Race":
+      return { ...op, branches: op.branches.map((one) => withToken(random, one)) }
+    case "Child":
+    case "Send":
+      return { ...op, script: withTokens(random, op.script) }
+    default:
+      return op
+  }
+}
+
+const withTokens = (random: Random, script: Script): Script => ({
+  ...script,
+  ops: script.ops.map((op) =>
+    op._tag === "Parallel"
+      ? { ...op, branches: op.branches.map((one) => withToken(random, one)) }
+      : withToken(random, op),
+  ),
+})
+
+/** Tokens are used before their waits begin and after they end, more than once, and by those who make them up. */
+const callingBack = (random: Random, plan: Plan): Plan => {
+  if (plan.talks !== true) return plan
+  const spread = Math.max(50, ...plan.operations.map(({ at }) => at))
+  const given = plan.operations.map((operation): Operation => {
+    if (operation._tag !== "Submit") return operation
+    const script = withTokens(random, operation.script)
+    if (!random.chance(0.3)) return { ...operation, script }
+    const own: Op = { _tag: "Await", name: "called", callback: true }
+    const ops = script.ops.toSpliced(random.below(script.ops.length + 1), 0, own)
+    return { ...operation, script: { ...script, ops } }
+  })
+  const used = Array.from({ length: random.between(3, 16) }, (_, index): Operation => ({
+    _tag: "Callback",
+    at: random.below(spread + 1),
+    client: 0,
+    nth: random.below(6),
+    value: random.pick([7, 7, index]),
+    forged: random.chance(0.15),
+  }))
+  return {
+    ...plan,
+    callbacks: true,
+    operations: [...given, ...used].toSorted((one, other) => one.at - other.at),
+    ...strikes(random, plan, [
+      ["thread", "wait"],
+      ["thread", "decide"],
+    ]),
+  }
+}
+
 type Aside = readonly [share: number, of: (random: Random, plan: Plan) => Plan]
 
 const asides: ReadonlyArray<Aside> = [
   [publishingShare, publishing],
   [keepingShare, keeping],
+  [callbackShare, callingBack],
 ]
 
 /** A plan with what goes on beside its threads. */

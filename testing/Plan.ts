@@ -61,6 +61,13 @@ export type Talking =
     }
   | { readonly _tag: "Unschedule"; readonly thread: number; readonly name: string }
   | {
+      /** Somebody outside uses a token that a run gave away, or one that is like it and made up. */
+      readonly _tag: "Callback"
+      readonly nth: number
+      readonly value: number
+      readonly forged: boolean
+    }
+  | {
       /** Aborts a run that another has asked for. */
       readonly _tag: "AbortSent"
       readonly nth: number
@@ -145,6 +152,8 @@ export interface Plan {
   readonly doors?: "open" | "even"
   /** Where the records of threads are published, if anywhere. */
   readonly sink?: SinkPlan
+  /** Whether runs give away tokens for their waits. */
+  readonly callbacks?: boolean
   /** For how long what has settled keeps its content; for ever without it. */
   readonly keeps?: KeepsPlan
   /** Millis after the start. */

@@ -82,6 +82,7 @@ const doingOf = (world: World, violate: Doing["violate"]): Doing => ({
   told: world.told,
   outside: world.outside,
   talk: world.talk,
+  webhook: world.webhook,
   threadsOf: (ownerId) =>
     threadsOf(world).flatMap((one) => (one.ownerId === ownerId ? [one.threadId] : [])),
   violate,

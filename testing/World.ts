@@ -8,6 +8,7 @@
 import { Effect, Layer } from "effect"
 import { runScheduled } from "../client/Scheduled.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
+import { callbackPrincipal } from "../contracts/Callback.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
 import type { WireExit, WireMessage, WireTarget } from "../contracts/transport/Wire.ts"
@@ -86,6 +87,7 @@ export interface World {
   readonly clients: ReadonlyArray<Client>
   /** A client whom a policy, if there is one, denies everything. */
   readonly stranger: Client
+  readonly webhook: Client | undefined
   readonly cron: Doing["cron"]
   /** The deployments that new incarnations may run. */
   versions: ReadonlyArray<string>
@@ -287,6 +289,7 @@ const clientsOf = (world: World, onLog: (line: LogLine) => void) => {
   return {
     clients,
     stranger: clientNamed(stranger, stranger),
+    webhook: plan.callbacks === true ? clientNamed("webhook", callbackPrincipal) : undefined,
     cron: () => Effect.scoped(runScheduled(cron.reach, cron.reach.registry, limits)),
   }
 }
@@ -372,6 +375,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     lost: new Map<string, number>(),
     forgotten: new Set<string>(),
     clients: [],
+    webhook: undefined,
     cron: () => Effect.void,
   }
   const world = parts as World

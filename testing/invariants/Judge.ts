@@ -7,6 +7,7 @@
 import type { Doing } from "../Doing.ts"
 import type { World } from "../World.ts"
 import { accidentsLoseNothing } from "./Accidents.ts"
+import { tokensAreKept } from "./Callbacks.ts"
 import { childrenWereHeard } from "./Children.ts"
 import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
@@ -40,6 +41,7 @@ export const judge = {
     settlementsArePublished(world, violate) // J2
     messagesArrive(world, violate) // J2
     childrenWereHeard(world, violate) // J2
+    tokensAreKept(world, violate) // J2
     occurrencesComeOnce(world, violate) // J2
     threadsKeepApart(world, violate) // J2
     accidentsLoseNothing(world, violate) // J2
