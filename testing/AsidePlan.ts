@@ -1,9 +1,11 @@
 /**
- * What goes on beside the work of threads, in a share of the seeds: a sink to which they are published, content that
- * is pruned after a time, and tokens that runs give away. As with what runs say, a generator of its own draws it, so that the rest of a plan, and every other seed, is what it was.
+ * What goes on beside the work of threads, in a share of the seeds: a sink to which they are published, content that is
+ * pruned after a time, tokens that runs give away, and work of the application's own. As with what runs say, a generator
+ * of its own draws it, so that the rest of a plan, and every other seed, is what it was.
  */
 import type { OwnerFailpoint } from "../owner-object/Owner.ts"
 import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
+import type { HostPiece } from "./HostWork.ts"
 import type { Operation, Plan } from "./Plan.ts"
 import type { Random } from "./Random.ts"
 import type { OneOp, Op, Script } from "./Script.ts"
@@ -13,6 +15,8 @@ import type { Strike } from "./Strikes.ts"
 /** How many of the seeds publish, and how many prune what has settled. */
 const publishingShare = 0.15
 const keepingShare = 0.15
+/** How many do work of the application's own. */
+const hostingShare = 0.1
 /** Of those in which runs talk. */
 const callbackShare = 0.33
 
@@ -153,12 +157,34 @@ const callingBack = (random: Random, plan: Plan): Plan => {
   }
 }
 
+const drawPiece = (random: Random, plan: Plan): HostPiece => ({
+  owner: random.below(plan.owners.length),
+  at: random.below(plan.healsAt),
+  takesMillis: random.pick([0, 20, 500]),
+  ends: random.pick(["fails", "dies", "hangs", "clings", "kills"] as const),
+  times: random.pick([0, 0, 1, 2]),
+})
+
+const hosting = (random: Random, plan: Plan): Plan => ({
+  ...plan,
+  hostLanes: Array.from({ length: random.between(1, 3) }, (_, index) => ({
+    name: `h${index}`,
+    allowanceMillis: random.pick([1_000, 10_000, 60_000]),
+    silent: random.pick([0, 0, 0.1, 0.5]),
+    pieces: Array.from({ length: random.between(1, 6) }, () => drawPiece(random, plan)),
+  })),
+  // A clock that stands still is no lane that computes.
+  limits: { ...plan.limits, hostTurnMillis: 3_600 * second },
+  ...strikes(random, plan, [["owner", "host"]]),
+})
+
 type Aside = readonly [share: number, of: (random: Random, plan: Plan) => Plan]
 
 const asides: ReadonlyArray<Aside> = [
   [publishingShare, publishing],
   [keepingShare, keeping],
   [callbackShare, callingBack],
+  [hostingShare, hosting],
 ]
 
 /** A plan with what goes on beside its threads. */

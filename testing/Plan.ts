@@ -4,6 +4,7 @@
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { FaultKind, FaultRates } from "./Faults.ts"
+import type { HostLanePlan } from "./HostWork.ts"
 import type { Denial } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import type { Reconciling, Script } from "./Script.ts"
@@ -152,6 +153,8 @@ export interface Plan {
   readonly doors?: "open" | "even"
   /** Where the records of threads are published, if anywhere. */
   readonly sink?: SinkPlan
+  /** Work of the application's own in the owners. */
+  readonly hostLanes?: ReadonlyArray<HostLanePlan>
   /** Whether runs give away tokens for their waits. */
   readonly callbacks?: boolean
   /** For how long what has settled keeps its content; for ever without it. */

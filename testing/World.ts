@@ -22,6 +22,7 @@ import { deployments, keepingDeployments, Reach } from "./Agents.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
 import { type Faults, makeFaults } from "./Faults.ts"
+import { type HostWork, type HostWorkOptions, makeHostWork } from "./HostWork.ts"
 import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "./Incarnation.ts"
 import { makeNetwork, type Network, type Sender } from "./Network.ts"
 import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
@@ -50,7 +51,8 @@ const digests = Object.fromEntries(
 export interface Watching
   extends
     Pick<OutsideOptions, "onStart" | "onLeft" | "onDone" | "onDiffers">,
-    Pick<SinkOptions, "onGiven" | "onTaken"> {
+    Pick<SinkOptions, "onGiven" | "onTaken">,
+    Pick<HostWorkOptions, "onWave" | "onWaveEnd"> {
   readonly onWrite: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
   readonly onUndone: (object: SimulatedObject) => void
@@ -79,6 +81,8 @@ export interface World {
   readonly told: Told
   /** Where this deployment publishes, if it does. */
   readonly sink: Sink | undefined
+  /** Work of the application's own, if there is any. */
+  readonly hostWork: HostWork | undefined
   readonly coverage: Coverage
   readonly strikes: Strikes
   readonly limits: Limits
@@ -236,6 +240,7 @@ const codeOf = (
           peer: owner,
           registry: registry(),
           ...(publishes(world.plan, version) ? { sink: world.sink?.of(incarnation) } : {}),
+          ...(world.hostWork === undefined ? {} : { hostLanes: world.hostWork.of(incarnation) }),
           ...doorsOf(world.plan),
         }),
       )
@@ -368,6 +373,20 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
       onGiven: (batch, published) => watching.onGiven(batch, published),
       onTaken: (batch, published) => watching.onTaken(batch, published),
     }),
+    hostWork:
+      plan.hostLanes &&
+      makeHostWork({
+        queue,
+        lanes: plan.hostLanes,
+        owners: plan.owners,
+        startsAt,
+        isHealed: faults.isHealed,
+        kill: (incarnation) => {
+          if (incarnation.object.incarnation === incarnation) platform.crash(incarnation.object)
+        },
+        onWave: (wave, others) => watching.onWave(wave, others),
+        onWaveEnd: (wave) => watching.onWaveEnd(wave),
+      }),
     coverage,
     strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],

@@ -24,10 +24,33 @@ interface Owed {
 
 /** What comes first of two. */
 const first = (one: Owed | undefined, other: Owed | undefined): Owed | undefined =>
-  (other?.next_at ?? Infinity) < (one?.next_at ?? Infinity) ? other : one
+  one === undefined || (other?.next_at ?? Infinity) < (one.next_at ?? 0) ? other : one
+
+interface StoredHost {
+  readonly nextAt?: number
+  readonly notBeforeAt?: number
+}
+
+/** The host lane that wants a wave first; in tickets, as the lanes of threads. */
+const firstHost = ({ state }: SimulatedObject): Owed | undefined => {
+  const [row] = state.read<{ hosts: string }>("SELECT host_lanes AS hosts FROM maintenance")
+  return Object.entries(JSON.parse(row?.hosts ?? "{}") as Record<string, StoredHost>)
+    .flatMap(([name, { nextAt, notBeforeAt = 0 }]): ReadonlyArray<Owed> =>
+      nextAt === undefined
+        ? []
+        : [{ thread_id: name, work: "a wave", next_at: Math.max(nextAt, notBeforeAt) * 1_000 }],
+    )
+    .reduce(first, undefined)
+}
+
+/** What needs something first. */
+const earliest = (owner: SimulatedObject, plan: Plan): Owed | undefined =>
+  plan.hostLanes === undefined
+    ? earliestLane(owner, plan)
+    : first(earliestLane(owner, plan), firstHost(owner))
 
 /** The lane that needs something first, or has something for others. */
-const earliest = ({ state }: SimulatedObject, { sink, talks }: Plan): Owed | undefined => {
+const earliestLane = ({ state }: SimulatedObject, { sink, talks }: Plan): Owed | undefined => {
   const [lane] = state.read<{ [K in keyof Owed]: Owed[K] }>(
     // The row of the smallest, without a sort: this is asked after every commit.
     `SELECT thread_id, work, MIN(IFNULL(next_at, 0)) AS next_at FROM lanes

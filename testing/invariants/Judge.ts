@@ -10,6 +10,7 @@ import { accidentsLoseNothing } from "./Accidents.ts"
 import { tokensAreKept } from "./Callbacks.ts"
 import { childrenWereHeard } from "./Children.ts"
 import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
+import { allIsDone } from "./HostLanes.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
 import { messagesArrive } from "./Messages.ts"
 import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
@@ -32,6 +33,7 @@ export const judge = {
     lanesAreTrue(world, violate) // J1
     allIsPublished(world, violate) // J1
     allIsPruned(world, violate) // J1
+    allIsDone(world, violate) // J1
     obligationsAreTold(world, doing, violate, settle) // J1
   },
   /** `settle` runs the world to quiet again after something was asked of it. */

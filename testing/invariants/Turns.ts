@@ -220,9 +220,10 @@ const deadlineMillis = 10_000
 /** From the end of a pass to that of its handler: what it wrote must be durable first. */
 const flushMillis = 10_000
 
-/** Limits of what takes nobody's slot: the directory, what is published, and what is pruned. */
+/** Limits of what takes nobody's slot: the directory, what is published or pruned, and host lanes. */
 const aside = new Set([
   "projectionMillis",
+  "hostTurnMillis",
   "publishRecords",
   "retentionRecords",
   "retentionRetryMillis",

@@ -9,6 +9,7 @@
  * - W7 I13: a parent is looked at where it settles, a child where it starts a body.
  * - W8 A sink is looked at where it is given something, where it takes it, and where a body starts.
  * - W9 A thread is looked at after each of its commits for what it has pruned.
+ * - W10 A wave of a host lane is looked at where it begins and ends.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
  */
@@ -19,6 +20,7 @@ import { alarmCovers } from "./AlarmCoverage.ts"
 import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
 import { policyIsKept } from "./Denied.ts"
 import { childMayStart, makeParents } from "./Children.ts"
+import { endsInTime, oneAtATime } from "./HostLanes.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
 import { callsGoOn } from "./OpenCalls.ts"
 import { batchFits, batchRepeats, sinkIsAhead } from "./Publication.ts"
@@ -108,6 +110,8 @@ const watching = (
     childMayStart(world, started, violate) // W7
     sinkIsAhead(world, started, violate) // W8
   },
+  onWave: (wave, others) => oneAtATime(wave, others, violate), // W10
+  onWaveEnd: (wave) => endsInTime(world, wave, violate), // W10
   onGiven: (batch, published) => batchFits(batch, published, violate), // W8
   onTaken: (batch, published) => {
     batchFits(batch, published, violate) // W8
