@@ -8,7 +8,7 @@ import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
 import type { HostPiece } from "./HostWork.ts"
 import type { Operation, Plan } from "./Plan.ts"
 import type { Random } from "./Random.ts"
-import type { OneOp, Op, Script } from "./Script.ts"
+import type { OneOp, Op, Script, TalkOp } from "./Script.ts"
 import type { SinkIll, SinkPlan } from "./Sink.ts"
 import type { Strike } from "./Strikes.ts"
 
@@ -19,6 +19,7 @@ const keepingShare = 0.15
 const hostingShare = 0.1
 /** Of those in which runs talk. */
 const callbackShare = 0.33
+const stragglingShare = 0.15
 
 /** Failpoints that other seeds know nothing of. */
 export const asidePoints: {
@@ -157,6 +158,68 @@ const callingBack = (random: Random, plan: Plan): Plan => {
   }
 }
 
+const waits: ReadonlyArray<TalkOp> = [
+  { _tag: "Approval", name: "late" },
+  { _tag: "Await", name: "late" },
+  { _tag: "Sleep", name: "late", millis: 3_600 * second },
+  {
+    _tag: "Child",
+    name: "late",
+    agent: "first",
+    detached: false,
+    script: { ops: [{ _tag: "Approval", name: "its" }], ends: "well" },
+  },
+]
+
+/** Long enough that its run stands in the ledger. */
+const works: OneOp = {
+  _tag: "Step",
+  name: "works",
+  behaviour: { takesMillis: 6_000, failures: 0, ends: "well" },
+  retries: 0,
+  retryMillis: 10,
+  timeoutMillis: 300_000,
+}
+
+/**
+ * A run is lost as it begins to wait, and the platform delivers its recovery once more when it waits again: only so
+ * does a recovery find a run that waits.
+ */
+const straggling = (random: Random, plan: Plan): Plan => {
+  if (plan.talks !== true || plan.rates["crash at a failpoint"] === undefined) return plan
+  const thread = random.below(plan.threads.length)
+  const object = plan.owners.length + thread
+  const op = random.pick(waits)
+  const millis = random.pick([15_000, 30_000, 90_000])
+  const submit: Operation = {
+    _tag: "Submit",
+    at: random.below(2_000),
+    client: 0,
+    thread,
+    key: "straggler",
+    agent: "first",
+    script: { ops: [works, op], ends: "well" },
+    afterMillis: undefined,
+    waits: false,
+  }
+  const own: ReadonlyArray<Strike> = [
+    {
+      _tag: "AtPoint",
+      object,
+      nth: 1,
+      point: op._tag === "Child" ? "step:after" : "wait:before",
+      does: { _tag: "Crashes" },
+    },
+    { _tag: "OfRequest", object, tag: "recover", nth: 1, does: { _tag: "Replayed", millis } },
+  ]
+  return {
+    ...plan,
+    operations: [submit, ...plan.operations].toSorted((one, other) => one.at - other.at),
+    strikes: [...(plan.strikes ?? []), ...own],
+    healsAt: Math.max(plan.healsAt, 150_000),
+  }
+}
+
 const drawPiece = (random: Random, plan: Plan): HostPiece => ({
   owner: random.below(plan.owners.length),
   at: random.below(plan.healsAt),
@@ -184,6 +247,7 @@ const asides: ReadonlyArray<Aside> = [
   [publishingShare, publishing],
   [keepingShare, keeping],
   [callbackShare, callingBack],
+  [stragglingShare, straggling],
   [hostingShare, hosting],
 ]
 
