@@ -23,7 +23,6 @@ export const allPoints: ReadonlyArray<string> = [
 export const impossibleDecisions: Readonly<Record<string, string>> = {
   NoAction: "recovery looks at what is open only",
   SettleWithHost: "the block that settles a run settles what has joined it",
-  Resume: "the block that ends the last open call of a run makes it ready itself",
 }
 
 /** The decisions that recovery can come to. */

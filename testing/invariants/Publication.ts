@@ -93,7 +93,7 @@ export const sinkIsAhead = (
 }
 
 /** How many records a sink lacks of a thread. */
-export const unpublishedOf = (world: World, thread: SimulatedObject): number => {
+const unpublishedOf = (world: World, thread: SimulatedObject): number => {
   if (world.plan.sink === undefined || !thread.state.hasTable("journal")) return 0
   const [row] = thread.state.read<{ tail: number | null }>(
     "SELECT MAX(sequence) AS tail FROM journal",
