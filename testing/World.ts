@@ -12,17 +12,16 @@ import { callbackPrincipal } from "../contracts/Callback.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
 import type { WireExit, WireMessage, WireTarget } from "../contracts/transport/Wire.ts"
-import type { AcceptMessages } from "../owner-object/AcceptMessages.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../thread-actors/ThreadRuntime.ts"
-import { deployments, keepingDeployments, Reach } from "./Agents.ts"
+import { deployments, Reach } from "./Agents.ts"
+import { type Beside, besideOf, type BesideOptions, ownersOf, threadsHave } from "./Beside.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
 import { type Faults, makeFaults } from "./Faults.ts"
-import { type HostWork, type HostWorkOptions, makeHostWork } from "./HostWork.ts"
 import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "./Incarnation.ts"
 import { makeNetwork, type Network, type Sender } from "./Network.ts"
 import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
@@ -33,7 +32,6 @@ import { makeQueue, type Queue } from "./Queue.ts"
 import { makeRandom } from "./Random.ts"
 import { type LogLine, runnerContext } from "./RunnerContext.ts"
 import type { Reconciling } from "./Script.ts"
-import { makeSink, type Sink, type SinkOptions } from "./Sink.ts"
 import { makeStrikes, nameAt, type PointDoes, type Strikes } from "./Strikes.ts"
 import { built, hostOf, reaching } from "./Surroundings.ts"
 import { makeTalk, type Talk } from "./Talk.ts"
@@ -51,8 +49,7 @@ const digests = Object.fromEntries(
 export interface Watching
   extends
     Pick<OutsideOptions, "onStart" | "onLeft" | "onDone" | "onDiffers">,
-    Pick<SinkOptions, "onGiven" | "onTaken">,
-    Pick<HostWorkOptions, "onWave" | "onWaveEnd"> {
+    Pick<BesideOptions, "onGiven" | "onTaken" | "onWave" | "onWaveEnd"> {
   readonly onWrite: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
   readonly onUndone: (object: SimulatedObject) => void
@@ -70,7 +67,7 @@ export interface WorldOptions {
   readonly watching: (world: World) => Watching
 }
 
-export interface World {
+export interface World extends Beside {
   readonly plan: Plan
   readonly queue: Queue
   readonly faults: Faults
@@ -79,10 +76,6 @@ export interface World {
   readonly outside: Outside
   readonly talk: Talk
   readonly told: Told
-  /** Where this deployment publishes, if it does. */
-  readonly sink: Sink | undefined
-  /** Work of the application's own, if there is any. */
-  readonly hostWork: HostWork | undefined
   readonly coverage: Coverage
   readonly strikes: Strikes
   readonly limits: Limits
@@ -171,39 +164,6 @@ const reconciling = ({ faults, plan, queue }: World): Reconciling =>
         [1, "is uncertain"],
       ] as const))
 
-/** The rule of a deployment for messages of other owners' threads. */
-const doorsOf = ({ doors }: Plan): { readonly acceptMessages?: AcceptMessages } =>
-  doors === undefined
-    ? {}
-    : { acceptMessages: ({ threadId }) => doors === "open" || /[02468]$/.test(threadId) }
-
-/** Whether a deployment publishes what its threads record. */
-const publishes = ({ sink }: Plan, version: string): boolean =>
-  sink !== undefined && (sink.newer !== true || version === "v2")
-
-/** The agents of a deployment, and how long it keeps what they have done. */
-const keepingOf = ({ keeps }: Plan, version: string) => ({
-  agents: (keeps?.second === true ? keepingDeployments : deployments)[version] as never,
-  settledAfterMillis: version === "v1" ? keeps?.v1 : keeps?.v2,
-})
-
-const sinkOf = (
-  { faults, network, queue }: Pick<World, "faults" | "network" | "queue">,
-  { sink: plan, threads }: Plan,
-  watching: Pick<SinkOptions, "onGiven" | "onTaken">,
-): Sink | undefined =>
-  plan &&
-  makeSink({
-    queue,
-    plan,
-    poorly:
-      plan.of &&
-      new Set(plan.of.map((place) => `${threads[place]?.ownerId}/${threads[place]?.threadId}`)),
-    isHealed: faults.isHealed,
-    latency: network.latency,
-    ...watching,
-  })
-
 const codeOf = (
   world: World,
   incarnation: Incarnation,
@@ -239,17 +199,14 @@ const codeOf = (
           thread: watched,
           peer: owner,
           registry: registry(),
-          ...(publishes(world.plan, version) ? { sink: world.sink?.of(incarnation) } : {}),
-          ...(world.hostWork === undefined ? {} : { hostLanes: world.hostWork.of(incarnation) }),
-          ...doorsOf(world.plan),
+          ...ownersOf(world, incarnation),
         }),
       )
     }
     case "thread":
       return makeThread(host, {
         ...shared,
-        ...keepingOf(world.plan, version),
-        publishes: publishes(world.plan, version),
+        ...threadsHave(world.plan, version),
         services: Layer.succeed(Reach, {
           outside: world.outside,
           incarnation,
@@ -369,24 +326,19 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     outside,
     talk: makeTalk(),
     told: makeTold(),
-    sink: sinkOf({ queue, faults, network }, plan, {
+    ...besideOf(plan, {
+      queue,
+      startsAt,
+      isHealed: faults.isHealed,
+      latency: network.latency,
+      kill: (incarnation) => {
+        if (incarnation.object.incarnation === incarnation) platform.crash(incarnation.object)
+      },
       onGiven: (batch, published) => watching.onGiven(batch, published),
       onTaken: (batch, published) => watching.onTaken(batch, published),
+      onWave: (wave, others) => watching.onWave(wave, others),
+      onWaveEnd: (wave) => watching.onWaveEnd(wave),
     }),
-    hostWork:
-      plan.hostLanes &&
-      makeHostWork({
-        queue,
-        lanes: plan.hostLanes,
-        owners: plan.owners,
-        startsAt,
-        isHealed: faults.isHealed,
-        kill: (incarnation) => {
-          if (incarnation.object.incarnation === incarnation) platform.crash(incarnation.object)
-        },
-        onWave: (wave, others) => watching.onWave(wave, others),
-        onWaveEnd: (wave) => watching.onWaveEnd(wave),
-      }),
     coverage,
     strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],

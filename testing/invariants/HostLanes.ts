@@ -15,7 +15,7 @@ const name = "Host lanes"
 const toldOf = ({ incarnation, lane }: Wave): string =>
   `${incarnation.object.name}: a wave of ${lane.name}`
 
-/** W1 */
+/** A wave begins. // W1 */
 export const oneAtATime = (wave: Wave, others: ReadonlyArray<Wave>, violate: Violate): void => {
   if (others.some(({ lane }) => lane === wave.lane))
     violate(name, `${toldOf(wave)} begins, and another goes on`)
@@ -27,14 +27,14 @@ const lateMillis = 10_000
 /** Machines on which nothing happens for a while. */
 const isSlow = ({ plan }: World): boolean => plan.faults.some(({ kind }) => kind === "object slow")
 
-/** W2 */
+/** It has ended. // W2 */
 export const endsInTime = (world: World, wave: Wave, violate: Violate): void => {
   const took = world.queue.now() - wave.startedAt
   if (wave.clings || isSlow(world) || took <= wave.lane.allowanceMillis + lateMillis) return
   violate(name, `${toldOf(wave)} took ${took} ms, and may take ${wave.lane.allowanceMillis}`)
 }
 
-/** W3 */
+/** No work is left. // W3 */
 export const allIsDone = ({ hostWork, lost, plan, platform }: World, violate: Violate): void => {
   if (hostWork === undefined) return
   for (const ownerId of plan.owners) {
