@@ -98,7 +98,8 @@ const keeping = (random: Random, plan: Plan): Plan => {
     limits: {
       ...plan.limits,
       retentionRecords: random.pick([256, 1, 4]),
-      retentionRetryMillis: random.pick([second, 20 * second]),
+      // Each look at what cannot go yet is an alarm.
+      retentionRetryMillis: random.pick([20 * second, 60 * second]),
     },
     ...strikes(random, plan, [["thread", "upkeep"]]),
   }
