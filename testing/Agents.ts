@@ -5,7 +5,7 @@
  * - G1 Every body says who it is before it does anything.
  * - G2 What a handler sees of an operation is told as it sees it, in every attempt.
  */
-import { Cause, Context, Effect, Exit, Option, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Exit, Option, Schema } from "effect"
 import * as Agent from "../thread-actors/Agent.ts"
 import type { Run } from "../thread-actors/Agent.ts"
 import { followTalk, type Talking } from "./FollowTalk.ts"
@@ -203,8 +203,9 @@ const begins = ({ info }: Running, its: string) =>
     leaveObject(incarnation, () => talk.enters(its, info.submissionId, thread))
   })
 
-const defined = (name: string) =>
+const defined = (name: string, keepsAll = false) =>
   Agent.make(name, {
+    ...(keepsAll ? { retention: Duration.infinity } : {}),
     input: Script,
     output: Schema.Number,
     error: Failed,
@@ -215,8 +216,8 @@ const defined = (name: string) =>
 /** Only the newer deployment has the last. */
 const definitions = new Map(["first", "second", "newer"].map((name) => [name, defined(name)]))
 
-const agentNamed = (name: string) =>
-  (definitions.get(name) ?? defined(name)).handler(
+const agentNamed = (name: string, keepsAll = false) =>
+  defined(name, keepsAll).handler(
     (script, run) =>
       Effect.gen(function* () {
         if (script.mark !== undefined) yield* begins(run, script.mark)
@@ -230,13 +231,22 @@ const agentNamed = (name: string) =>
 
 const first = agentNamed("first")
 const second = agentNamed("second")
+const keeping = agentNamed("second", true)
 const newer = agentNamed("newer")
 
 const byName = (agents: ReadonlyArray<Agent.AgentLive<Reach>>): Agent.Agents =>
   new Map(agents.map((live) => [live.agent.name, live as unknown as Agent.AgentLive<never>]))
 
+type Deployments = Readonly<Record<string, Agent.Agents>>
+
 /** The deployments of a run: the older lacks an agent that the newer has. */
-export const deployments: Readonly<Record<string, Agent.Agents>> = {
+export const deployments: Deployments = {
   v1: byName([first, second]),
   v2: byName([first, second, newer]),
+}
+
+/** Those in which the second agent keeps for ever what it has done. */
+export const keepingDeployments: Deployments = {
+  v1: byName([first, keeping]),
+  v2: byName([first, keeping, newer]),
 }

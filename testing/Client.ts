@@ -245,6 +245,7 @@ export const perform = (
     case "Approve":
     case "Signal":
     case "AbortSent":
+    case "Callback":
     case "Schedule":
     case "Unschedule":
       return calmly(talkPerform(client, operation, doing))

@@ -9,13 +9,11 @@ import { ownerFailpoints } from "../owner-object/Owner.ts"
 import { threadFailpoints } from "../thread-actors/ThreadFailpoints.ts"
 import { type Counts, type Covered, pairOf } from "./Coverage.ts"
 import { faultKinds } from "./Faults.ts"
-import { undrawnOfOwners, undrawnPoints } from "./DrawPlan.ts"
+import { undrawnPoints } from "./DrawPlan.ts"
 
 /** Every failpoint of the objects, as coverage names it. */
 export const allPoints: ReadonlyArray<string> = [
-  ...ownerFailpoints
-    .filter((name) => !undrawnOfOwners.includes(name))
-    .flatMap((name) => [`owner ${name}:before`, `owner ${name}:after`]),
+  ...ownerFailpoints.flatMap((name) => [`owner ${name}:before`, `owner ${name}:after`]),
   ...threadFailpoints
     .filter((name) => !undrawnPoints.includes(name))
     .flatMap((name) => [`thread ${name}:before`, `thread ${name}:after`]),
@@ -24,7 +22,7 @@ export const allPoints: ReadonlyArray<string> = [
 /** Decisions that no `recover` can answer with. // H1 */
 export const impossibleDecisions: Readonly<Record<string, string>> = {
   NoAction: "recovery looks at what is open only",
-  Resume: "the block that ends the last open call of a run makes it ready itself",
+  SettleWithHost: "the block that settles a run settles what has joined it",
 }
 
 /** The decisions that recovery can come to. */

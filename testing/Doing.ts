@@ -73,6 +73,8 @@ export interface Doing {
   readonly told: Told
   readonly outside: Outside
   readonly talk: Talk
+  /** Somebody who has tokens and nothing else; nobody where none are given away. */
+  readonly webhook: Client | undefined
   /** All threads of an owner that there are: those of the plan first, then children. */
   readonly threadsOf: (ownerId: string) => ReadonlyArray<ThreadId>
   readonly violate: (invariant: string, detail: string) => void

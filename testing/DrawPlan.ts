@@ -4,6 +4,7 @@
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { ownerFailpoints } from "../owner-object/Owner.ts"
 import { threadFailpoints } from "../thread-actors/ThreadFailpoints.ts"
+import { asidePoints, withAsides } from "./AsidePlan.ts"
 import { deadlyScript, drawScript, type Taste } from "./DrawScript.ts"
 import type { FaultKind, FaultRates } from "./Faults.ts"
 import { type Bait, lureOf } from "./Lures.ts"
@@ -16,18 +17,15 @@ import { laterPoints, talkingShare, withTalk } from "./TalkPlan.ts"
 import { tightLimits } from "./TightLimits.ts"
 
 /** Failpoints of threads that no operation which is drawn can reach. */
-export const undrawnPoints: ReadonlyArray<string> = ["admitMany", "resubmit", "publish"]
+export const undrawnPoints: ReadonlyArray<string> = ["admitMany", "resubmit"]
 
-/** Those of owners. */
-export const undrawnOfOwners: ReadonlyArray<string> = ["host", "publish"]
-
-/** A plan in which nobody talks is drawn from these alone: seeds mean what they meant before anybody could. */
+/** A plan of which no other generator makes more is drawn from these alone: seeds mean what they have always meant. */
+const isFirst = (of: "owner" | "thread", name: string): boolean =>
+  !laterPoints[of].some((one) => one === name) && !asidePoints[of].some((one) => one === name)
 const drawnPoints = threadFailpoints.filter(
-  (name) => !undrawnPoints.includes(name) && !laterPoints.thread.some((one) => one === name),
+  (name) => !undrawnPoints.includes(name) && isFirst("thread", name),
 )
-const drawnOfOwners = ownerFailpoints.filter(
-  (name) => !undrawnOfOwners.includes(name) && !laterPoints.owner.some((one) => one === name),
-)
+const drawnOfOwners = ownerFailpoints.filter((name) => isFirst("owner", name))
 
 type Weather = "calm" | "messages" | "crashes" | "storage" | "platform" | "all"
 
@@ -319,5 +317,6 @@ const drawSilent = (seed: number): Plan => {
 export const drawPlan = (seed: number): Plan => {
   const silent = drawSilent(seed)
   const random = makeRandom(seed ^ 0x7a1c)
-  return random.chance(talkingShare) ? withTalk(random, silent) : silent
+  const plan = random.chance(talkingShare) ? withTalk(random, silent) : silent
+  return withAsides(makeRandom(seed ^ 0x51de), plan)
 }

@@ -3,6 +3,7 @@
  *
  * - F1 What it sends carries a mark, by which the outside world knows it again.
  * - F2 What is asked for is told before, what came of it after: what lies between is one block of the product.
+ * - F3 A token counts from where it left the object: before that nobody has it.
  */
 import { Effect, Schema } from "effect"
 import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
@@ -87,7 +88,18 @@ const well = (...ops: ReadonlyArray<OneOp>): Script => ({ ops, ends: "well" })
 const nextThread = ({ threads }: Talking, { info }: Running): number =>
   threads.findIndex((one) => nameOfThread(one) === nameOfThread(info)) + 1
 
-const waits = <R>(run: Running, op: TalkOp): Given<R> | undefined => {
+/** Tells somebody outside the token of a wait. // F3 */
+const givesToken = ({ incarnation, talk }: Talking, run: Running, name: string) =>
+  Effect.map(run.callback(name), (token) => {
+    leaveObject(incarnation, () => talk.gives(markOf(run.info.submissionId, name), token))
+  })
+
+const awaits = (run: Running, op: Extract<TalkOp, { readonly _tag: "Await" }>) =>
+  op.timeoutMillis === undefined
+    ? run.waitFor(op.name, Schema.Number)
+    : run.waitFor(op.name, Schema.Number, { timeout: op.timeoutMillis })
+
+const waits = <R>(talking: Talking, run: Running, op: TalkOp): Given<R> | undefined => {
   switch (op._tag) {
     case "Approval":
       return run.approval(op.name, {
@@ -97,9 +109,9 @@ const waits = <R>(run: Running, op: TalkOp): Given<R> | undefined => {
     case "Sleep":
       return Effect.as(run.sleep(op.name, op.millis), 0)
     case "Await":
-      return op.timeoutMillis === undefined
-        ? run.waitFor(op.name, Schema.Number)
-        : run.waitFor(op.name, Schema.Number, { timeout: op.timeoutMillis })
+      return op.callback === true
+        ? Effect.andThen(givesToken(talking, run, op.name), awaits(run, op))
+        : awaits(run, op)
     default:
       return undefined
   }
@@ -155,6 +167,6 @@ export const followTalk = <R>(
       })
     }
     default:
-      return waits(run, op) ?? Effect.succeed(0)
+      return waits(talking, run, op) ?? Effect.succeed(0)
   }
 }

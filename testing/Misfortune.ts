@@ -1,7 +1,8 @@
 /**
  * The faults of a plan, done to the world at their times, and the healing that ends them.
  *
- * - M1 A record that rots is put back as it was when the world heals.
+ * - M1 A record that rots is put back as it was when the world heals, unless it was pruned meanwhile.
+ * - M3 In a world that has healed, what cannot be pruned yet is looked at again once all has been judged.
  * - M2 An owner that is lost is rebuilt by somebody who knows its threads' ids; so are lanes whose rows were
  *   deleted. Whoever deletes the rows of faults need do nothing.
  */
@@ -16,6 +17,8 @@ import { objectAt, startsAt, type World } from "./World.ts"
 /** Records that were spoilt, and what they were. */
 const spoilt = new WeakMap<World, Array<() => void>>()
 
+const rotten = `{"rot`
+
 const spoil = (world: World, { kind, state }: SimulatedObject): void => {
   if (kind !== "thread" || !state.hasTable("journal")) return
   const [row] = state.read<{ sequence: number; payload: string }>(
@@ -23,13 +26,18 @@ const spoil = (world: World, { kind, state }: SimulatedObject): void => {
        (SELECT sequence FROM submissions WHERE state <> 'settled') ORDER BY sequence LIMIT 1`,
   )
   if (row === undefined) return
-  const write = (payload: string) =>
-    state.tamper("UPDATE journal SET payload = ? WHERE sequence = ?", payload, row.sequence)
-  write(`{"rot`)
+  const write = (payload: string, instead: string) =>
+    state.tamper(
+      "UPDATE journal SET payload = ? WHERE sequence = ? AND payload = ?",
+      payload,
+      row.sequence,
+      instead,
+    )
+  write(rotten, row.payload)
   const all = spoilt.get(world) ?? []
   spoilt.set(world, all)
   all.push(() => {
-    if (state.hasTable("journal")) write(row.payload) // M1
+    if (state.hasTable("journal")) write(row.payload, rotten) // M1
   })
 }
 
@@ -168,10 +176,15 @@ export const planFaults = (world: World, doing: Doing): void => {
     )
 }
 
+/** Two months. */
+const seldomMillis = 60 * 24 * 3_600_000
+
 /** Ends everything that is wrong, and has every object on the newest deployment. */
 export const heal = (world: World): void => {
   world.faults.heal()
   world.versions = ["v2"]
+  if (world.plan.keeps !== undefined)
+    Object.assign(world.limits, { retentionRetryMillis: seldomMillis }) // M3
   for (const restore of (spoilt.get(world) ?? []).toReversed()) restore() // M1
   for (const object of world.platform.objects()) {
     object.startsFailUntil = 0

@@ -4,9 +4,11 @@
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { FaultKind, FaultRates } from "./Faults.ts"
+import type { HostLanePlan } from "./HostWork.ts"
 import type { Denial } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import type { Reconciling, Script } from "./Script.ts"
+import type { SinkPlan } from "./Sink.ts"
 import type { Strike } from "./Strikes.ts"
 
 export interface Address {
@@ -60,6 +62,13 @@ export type Talking =
     }
   | { readonly _tag: "Unschedule"; readonly thread: number; readonly name: string }
   | {
+      /** Somebody outside uses a token that a run gave away, or one that is like it and made up. */
+      readonly _tag: "Callback"
+      readonly nth: number
+      readonly value: number
+      readonly forged: boolean
+    }
+  | {
       /** Aborts a run that another has asked for. */
       readonly _tag: "AbortSent"
       readonly nth: number
@@ -105,6 +114,14 @@ export interface PlannedFault {
   readonly lastsMillis: number
 }
 
+/** In milliseconds, by the deployment; for ever in an older one that does not say it. */
+export interface KeepsPlan {
+  readonly v1?: number
+  readonly v2: number
+  /** The second agent keeps its own for ever. */
+  readonly second?: boolean
+}
+
 export interface Plan {
   readonly seed: number
   readonly pace: Pace
@@ -134,6 +151,14 @@ export interface Plan {
   readonly talks?: boolean
   /** Whether messages of other owners' threads are let in: by every thread, or by those with an even number. */
   readonly doors?: "open" | "even"
+  /** Where the records of threads are published, if anywhere. */
+  readonly sink?: SinkPlan
+  /** Work of the application's own in the owners. */
+  readonly hostLanes?: ReadonlyArray<HostLanePlan>
+  /** Whether runs give away tokens for their waits. */
+  readonly callbacks?: boolean
+  /** For how long what has settled keeps its content; for ever without it. */
+  readonly keeps?: KeepsPlan
   /** Millis after the start. */
   readonly healsAt: number
 }

@@ -214,7 +214,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
     for (const call of incarnation.calls) call.fail(error()) // P3
     if (alarm.running === incarnation) failedDelivery(object)
     const at = state.alarmAt()
-    // A delivery that was passed over for a time which was taken back, or planned for such a time, is planned anew.
+    // A delivery that was passed over, or planned, for a time which was taken back is planned again.
     if (at !== null && (alarm.timer === undefined || alarm.dueAt !== at)) plan(object, at)
     return incarnation
   }

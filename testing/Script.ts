@@ -51,10 +51,11 @@ const Approval = Schema.TaggedStruct("Approval", {
 
 const Sleep = Schema.TaggedStruct("Sleep", { name, millis: Schema.Number })
 
-/** Waits for a value that a client sends. */
+/** Waits for a value that a client sends, or whoever was given its token. */
 const Await = Schema.TaggedStruct("Await", {
   name,
   timeoutMillis: Schema.optionalKey(Schema.Number),
+  callback: Schema.optionalKey(Schema.Boolean),
 })
 
 /** Takes the inputs that ask to join. */

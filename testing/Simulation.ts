@@ -16,6 +16,7 @@ import type { Happened } from "./Faults.ts"
 import { heal, planFaults } from "./Misfortune.ts"
 import { inTask } from "./Microtasks.ts"
 import { judge } from "./invariants/Judge.ts"
+import { ownerHoldsBack } from "./invariants/Retention.ts"
 import { watchWorld } from "./invariants/Watch.ts"
 import type { Plan } from "./Plan.ts"
 import { makeRandom } from "./Random.ts"
@@ -53,7 +54,9 @@ const quietWithinMillis = 14 * 24 * 3_600_000
 const runToQuiet = (world: World): boolean => {
   const { queue } = world
   const until = queue.now() + quietWithinMillis
-  while (queue.steps() < stepsMax) if (!queue.step(until)) return queue.waiting() === 0
+  while (queue.steps() < stepsMax)
+    if (!queue.step(until))
+      return queue.waiting() === 0 || world.plan.owners.some((name) => ownerHoldsBack(world, name))
   return false
 }
 
@@ -79,6 +82,7 @@ const doingOf = (world: World, violate: Doing["violate"]): Doing => ({
   told: world.told,
   outside: world.outside,
   talk: world.talk,
+  webhook: world.webhook,
   threadsOf: (ownerId) =>
     threadsOf(world).flatMap((one) => (one.ownerId === ownerId ? [one.threadId] : [])),
   violate,

@@ -6,6 +6,7 @@
  *   finds the mark in its input.
  * - K2 What is told counts from where it left its object; whose child a run is counts at once.
  */
+import type { CallbackToken } from "../contracts/Callback.ts"
 
 /** A message or a child, as its sender has asked for it. */
 export interface Asked {
@@ -45,6 +46,8 @@ export interface Talk {
   readonly children: ReadonlyMap<string, ReadonlyArray<Entered>>
   /** Messages that were seen parked, by their ids. */
   readonly parked: Set<string>
+  /** By mark, the tokens that were given away for a wait. */
+  readonly tokens: ReadonlyMap<string, ReadonlySet<CallbackToken>>
   readonly ask: (asked: Omit<Asked, "askedAt" | "toldAt" | "id">) => void
   readonly told: (mark: string, id: string) => void
   /** A run begins, and is one that was sent. */
@@ -52,6 +55,8 @@ export interface Talk {
   /** It has left its object. */
   readonly enters: (mark: string, submissionId: string, thread: string) => void
   readonly takes: (host: string, submissionId: string) => void
+  /** A run gives somebody outside a token for one of its waits. */
+  readonly gives: (mark: string, token: CallbackToken) => void
 }
 
 /** The mark of what a run sends under a name. // K1 */
@@ -71,8 +76,10 @@ export const makeTalk = (): Talk => {
   const taken = new Map<string, Set<string>>()
   const works = new Map<string, { mark: string; thread: string }>()
   const children = new Map<string, Array<Entered>>()
+  const tokens = new Map<string, Set<CallbackToken>>()
   let order = 0
   return {
+    tokens,
     asked,
     entered,
     taken,
@@ -103,6 +110,9 @@ export const makeTalk = (): Talk => {
       entered.set(mark, all)
       if (!all.some((one) => one.submissionId === submissionId))
         all.push({ submissionId, thread, order: order++ })
+    },
+    gives: (mark, token) => {
+      tokens.set(mark, (tokens.get(mark) ?? new Set()).add(token))
     },
     takes: (host, submissionId) => {
       taken.set(submissionId, (taken.get(submissionId) ?? new Set()).add(host))

@@ -6,6 +6,7 @@
  */
 import { Effect } from "effect"
 import type { AgentId, StepName, SubmissionId } from "../contracts/Identifiers.ts"
+import { answerByToken, callBack } from "./CallbackClient.ts"
 import type { Client, Doing } from "./Doing.ts"
 import { persist } from "./Persist.ts"
 import type { Address, Talking } from "./Plan.ts"
@@ -95,7 +96,8 @@ export const answerAll = (client: Client, address: Address, doing: Doing) =>
   Effect.gen(function* () {
     for (const { blocker, ...place } of yield* asked(client, address)) {
       if (blocker === "approval") yield* decide(client, place, true, doing)
-      if (blocker === "signal") yield* signal(client, place, 1, doing)
+      if (blocker === "signal")
+        yield* answerByToken(place, doing) ?? signal(client, place, 1, doing)
     }
   })
 
@@ -215,5 +217,7 @@ export const talkPerform = (
     }
     case "AbortSent":
       return abortSent(client, operation.nth, doing)
+    case "Callback":
+      return callBack(operation, doing)
   }
 }

@@ -14,7 +14,7 @@ export const talkWords = (op: TalkOp, words: (op: Op | OneOp) => string): string
     case "Sleep":
       return `sleep ${op.name} for ${op.millis} ms`
     case "Await":
-      return `wait for ${op.name}${within(op.timeoutMillis)}`
+      return `wait for ${op.name}${within(op.timeoutMillis)}${op.callback === true ? ", with a token" : ""}`
     case "Take":
       return `take at most ${op.max} inputs as ${op.name}`
     case "Deep":

@@ -50,6 +50,8 @@ const operationWords = (plan: Plan, operation: Operation): string => {
       return `${operation.approved ? "approves" : "denies"} ${operation.name} of ${operation.key}`
     case "Signal":
       return `signals ${operation.value} to ${operation.name} of ${operation.key}`
+    case "Callback":
+      return `uses token ${operation.nth}${operation.forged ? ", made up," : ""} with ${operation.value}`
     case "Schedule":
       return `schedules ${operation.name} of ${threadWords(plan, operation.thread)} every ${operation.everySeconds} s`
     case "Unschedule":

@@ -8,16 +8,17 @@
 import { Effect, Layer } from "effect"
 import { runScheduled } from "../client/Scheduled.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
+import { callbackPrincipal } from "../contracts/Callback.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
 import type { WireExit, WireMessage, WireTarget } from "../contracts/transport/Wire.ts"
-import type { AcceptMessages } from "../owner-object/AcceptMessages.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
 import { makeRegistryRuntime } from "../owner-object/RegistryRuntime.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../thread-actors/ThreadRuntime.ts"
 import { deployments, Reach } from "./Agents.ts"
+import { type Beside, besideOf, type BesideOptions, ownersOf, threadsHave } from "./Beside.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
 import { type Faults, makeFaults } from "./Faults.ts"
@@ -45,10 +46,10 @@ const digests = Object.fromEntries(
 )
 
 /** What is looked at while a run goes on. */
-export interface Watching extends Pick<
-  OutsideOptions,
-  "onStart" | "onLeft" | "onDone" | "onDiffers"
-> {
+export interface Watching
+  extends
+    Pick<OutsideOptions, "onStart" | "onLeft" | "onDone" | "onDiffers">,
+    Pick<BesideOptions, "onGiven" | "onTaken" | "onWave" | "onWaveEnd"> {
   readonly onWrite: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
   readonly onUndone: (object: SimulatedObject) => void
@@ -66,7 +67,7 @@ export interface WorldOptions {
   readonly watching: (world: World) => Watching
 }
 
-export interface World {
+export interface World extends Beside {
   readonly plan: Plan
   readonly queue: Queue
   readonly faults: Faults
@@ -83,6 +84,7 @@ export interface World {
   readonly clients: ReadonlyArray<Client>
   /** A client whom a policy, if there is one, denies everything. */
   readonly stranger: Client
+  readonly webhook: Client | undefined
   readonly cron: Doing["cron"]
   /** The deployments that new incarnations may run. */
   versions: ReadonlyArray<string>
@@ -162,12 +164,6 @@ const reconciling = ({ faults, plan, queue }: World): Reconciling =>
         [1, "is uncertain"],
       ] as const))
 
-/** The rule of a deployment for messages of other owners' threads. */
-const doorsOf = ({ doors }: Plan): { readonly acceptMessages?: AcceptMessages } =>
-  doors === undefined
-    ? {}
-    : { acceptMessages: ({ threadId }) => doors === "open" || /[02468]$/.test(threadId) }
-
 const codeOf = (
   world: World,
   incarnation: Incarnation,
@@ -203,14 +199,14 @@ const codeOf = (
           thread: watched,
           peer: owner,
           registry: registry(),
-          ...doorsOf(world.plan),
+          ...ownersOf(world, incarnation),
         }),
       )
     }
     case "thread":
       return makeThread(host, {
         ...shared,
-        agents: deployments[version] as never,
+        ...threadsHave(world.plan, version),
         services: Layer.succeed(Reach, {
           outside: world.outside,
           incarnation,
@@ -255,6 +251,7 @@ const clientsOf = (world: World, onLog: (line: LogLine) => void) => {
   return {
     clients,
     stranger: clientNamed(stranger, stranger),
+    webhook: plan.callbacks === true ? clientNamed("webhook", callbackPrincipal) : undefined,
     cron: () => Effect.scoped(runScheduled(cron.reach, cron.reach.registry, limits)),
   }
 }
@@ -329,6 +326,19 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     outside,
     talk: makeTalk(),
     told: makeTold(),
+    ...besideOf(plan, {
+      queue,
+      startsAt,
+      isHealed: faults.isHealed,
+      latency: network.latency,
+      kill: (incarnation) => {
+        if (incarnation.object.incarnation === incarnation) platform.crash(incarnation.object)
+      },
+      onGiven: (batch, published) => watching.onGiven(batch, published),
+      onTaken: (batch, published) => watching.onTaken(batch, published),
+      onWave: (wave, others) => watching.onWave(wave, others),
+      onWaveEnd: (wave) => watching.onWaveEnd(wave),
+    }),
     coverage,
     strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
@@ -336,6 +346,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     lost: new Map<string, number>(),
     forgotten: new Set<string>(),
     clients: [],
+    webhook: undefined,
     cron: () => Effect.void,
   }
   const world = parts as World

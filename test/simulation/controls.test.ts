@@ -30,6 +30,14 @@ const expected: ReadonlyArray<readonly [name: string, invariant: string]> = [
   ["no cover alarm", "I7"],
   ["epoch not bumped at settlement", "I4"],
   ["a late resolution that names no record", "I6"],
+  ["what its sink has refused is acknowledged", "Publication"],
+  ["a run begins before its sink has all", "Publication"],
+  ["a sink that hangs holds up its owner", "I19"],
+  ["what is open is pruned", "Retention"],
+  ["content is pruned before its time", "Retention"],
+  ["waits of a run have one token", "Callbacks"],
+  ["a wave has no allowance", "Host lanes"],
+  ["a wave holds up its owner", "I19"],
 ]
 
 it("catches every broken copy by the invariant named for it, and nothing in the product", async () => {

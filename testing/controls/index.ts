@@ -5,6 +5,7 @@ import { alarmControls } from "./AlarmControls.ts"
 import { runControls } from "./RunControls.ts"
 import { callControls } from "./CallControls.ts"
 import { talkControls } from "./TalkControls.ts"
+import { asideControls } from "./AsideControls.ts"
 
 export const controls: ReadonlyArray<Control> = [
   ...laneControls,
@@ -12,4 +13,5 @@ export const controls: ReadonlyArray<Control> = [
   ...runControls,
   ...callControls,
   ...talkControls,
+  ...asideControls,
 ]

@@ -9,6 +9,7 @@
  * - V3 What is due is what threads have to run, whatever their lanes say.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
+import type { Plan } from "../Plan.ts"
 import type { World } from "../World.ts"
 import { lanesKnow } from "./LaneAccounts.ts"
 import type { Violate } from "./Violate.ts"
@@ -21,19 +22,53 @@ interface Owed {
   readonly next_at: number | null
 }
 
+/** What comes first of two. */
+const first = (one: Owed | undefined, other: Owed | undefined): Owed | undefined =>
+  one === undefined || (other?.next_at ?? Infinity) < (one.next_at ?? 0) ? other : one
+
+interface StoredHost {
+  readonly nextAt?: number
+  readonly notBeforeAt?: number
+}
+
+/** The host lane that wants a wave first; in tickets, as the lanes of threads. */
+const firstHost = ({ state }: SimulatedObject): Owed | undefined => {
+  const [row] = state.read<{ hosts: string }>("SELECT host_lanes AS hosts FROM maintenance")
+  return Object.entries(JSON.parse(row?.hosts ?? "{}") as Record<string, StoredHost>)
+    .flatMap(([name, { nextAt, notBeforeAt = 0 }]): ReadonlyArray<Owed> =>
+      nextAt === undefined
+        ? []
+        : [{ thread_id: name, work: "a wave", next_at: Math.max(nextAt, notBeforeAt) * 1_000 }],
+    )
+    .reduce(first, undefined)
+}
+
+/** What needs something first. */
+const earliest = (owner: SimulatedObject, plan: Plan): Owed | undefined =>
+  plan.hostLanes === undefined
+    ? earliestLane(owner, plan)
+    : first(earliestLane(owner, plan), firstHost(owner))
+
 /** The lane that needs something first, or has something for others. */
-const earliest = ({ state }: SimulatedObject, talks: boolean): Owed | undefined => {
+const earliestLane = ({ state }: SimulatedObject, { sink, talks }: Plan): Owed | undefined => {
   const [lane] = state.read<{ [K in keyof Owed]: Owed[K] }>(
     // The row of the smallest, without a sort: this is asked after every commit.
     `SELECT thread_id, work, MIN(IFNULL(next_at, 0)) AS next_at FROM lanes
      WHERE work IS NOT NULL AND work <> 'held' HAVING COUNT(*) > 0`,
   )
-  if (!talks) return lane
+  const [record] =
+    sink === undefined
+      ? []
+      : state.read<{ [K in keyof Owed]: Owed[K] }>(
+          `SELECT thread_id, 'its records published' AS work, MIN(publish_at) AS next_at FROM lanes
+     WHERE publish_at IS NOT NULL HAVING COUNT(*) > 0`,
+        )
+  if (talks !== true) return first(lane, record)
   const [outbox] = state.read<{ [K in keyof Owed]: Owed[K] }>(
     `SELECT thread_id, 'its outbox carried' AS work, MIN(outbox_at) AS next_at FROM lanes
      WHERE outbox_at IS NOT NULL HAVING COUNT(*) > 0`,
   )
-  return (outbox?.next_at ?? Infinity) < (lane?.next_at ?? Infinity) ? outbox : lane
+  return first(first(lane, outbox), record)
 }
 
 /** Whether whoever comes now finds that it must be set anew. */
@@ -46,7 +81,7 @@ export const alarmCovers = (world: World, owner: SimulatedObject, violate: Viola
   if (owner.kind !== "owner" || alarm.running !== undefined) return
   if (alarm.givenUp && !mustBeRepaired(owner)) return // V1
   if (!state.hasTable("lanes")) return
-  const owed = earliest(owner, world.plan.talks === true)
+  const owed = earliest(owner, world.plan)
   if (owed === undefined) {
     if (state.alarmAt() === null)
       lanesKnow(world, owner, (_, told) => violate("I7", `${told}, and no alarm is set`)) // V3

@@ -4,6 +4,8 @@
  * - P1 All that stands in a thread was sent to it by somebody: each submission, each abort, each pause.
  * - P2 A thread to which nothing was done, of an owner to which nothing was done, has work that is due and waits
  *   no longer than slots and backoffs explain, whatever is done to its neighbours; and no fault.
+ * - P4 A thread whose sink fares ill waits until it has heard that all was taken; no other does.
+ * - P5 Whose a submission was that has been pruned its row does not tell any more.
  * - P3 While as many attempts run as may, as long as they hang, the rest are held: that is the owner's limit.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
@@ -61,6 +63,7 @@ export const threadsKeepApart = (world: World, violate: Violate): void => {
     for (const row of state.read<Row>(
       "SELECT id, principal, idempotencyKey, agent, abort, parent, input FROM submissions",
     )) {
+      if (world.plan.keeps !== undefined && row.input === "") continue // P5
       const wrong = wasSent(world, place, row)
       if (wrong !== undefined) violate("I9", `${name} has ${row.idempotencyKey}, and ${wrong}`)
     }
@@ -136,6 +139,21 @@ const isHeld = ({ state }: SimulatedObject, threadId: string): boolean =>
   state.hasTable("lanes") &&
   state.read("SELECT 1 FROM lanes WHERE thread_id = ? AND work = 'held'", threadId).length > 0
 
+/** Whether a sink that fares ill keeps a thread, by its place. // P4 */
+const waitsForSink = (
+  { sink, threads }: Plan,
+  { state }: SimulatedObject,
+  place: number,
+): boolean =>
+  sink !== undefined &&
+  sink.share > 0 &&
+  (sink.of?.includes(place) ?? true) &&
+  state.hasTable("lanes") &&
+  state.read(
+    "SELECT 1 FROM lanes WHERE thread_id = ? AND publish_at IS NOT NULL",
+    threads[place]?.threadId ?? "",
+  ).length > 0
+
 /** Whether something that was sent to a thread has killed its object: that was done to it, too. */
 const isDeadly = ({ killed }: World, { state }: SimulatedObject): boolean =>
   [...killed.keys()].some(
@@ -151,8 +169,8 @@ export const neighboursGoOn = (world: World, violate: Violate): void => {
     if (done.has(place + plan.owners.length) || done.has(plan.owners.indexOf(ownerId))) continue
     const thread = platform.object("thread", `${ownerId}/${threadId}`)
     if (!thread.state.hasTable("submissions")) continue
-    if (isDeadly(world, thread)) continue
     const owner = platform.object("owner", ownerId)
+    if (isDeadly(world, thread) || waitsForSink(plan, owner, place)) continue // P4
     const kept = isKept(thread, queue.now(), keptMost(plan))
     if (kept !== undefined && !isHeld(owner, threadId))
       violate(

@@ -7,14 +7,18 @@
 import type { Doing } from "../Doing.ts"
 import type { World } from "../World.ts"
 import { accidentsLoseNothing } from "./Accidents.ts"
+import { tokensAreKept } from "./Callbacks.ts"
 import { childrenWereHeard } from "./Children.ts"
 import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
+import { allIsDone } from "./HostLanes.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
 import { messagesArrive } from "./Messages.ts"
 import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
+import { allIsPublished, settlementsArePublished } from "./Publication.ts"
 import { nothingIsArmed } from "./Quiet.ts"
 import { readsWriteNothing } from "./Reads.ts"
 import { recordsHold } from "./Records.ts"
+import { allIsPruned, settlementsStay } from "./Retention.ts"
 import { occurrencesComeOnce } from "./Schedules.ts"
 import { promisesAreKept, receiptsSurvive } from "./Settlements.ts"
 import { workIsBounded } from "./Work.ts"
@@ -27,21 +31,28 @@ export const judge = {
   whenQuiet: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     nothingIsArmed(world, violate) // J1
     lanesAreTrue(world, violate) // J1
+    allIsPublished(world, violate) // J1
+    allIsPruned(world, violate) // J1
+    allIsDone(world, violate) // J1
     obligationsAreTold(world, doing, violate, settle) // J1
   },
   /** `settle` runs the world to quiet again after something was asked of it. */
   atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     promisesAreKept(world, violate) // J2
     recordsHold(world, violate) // J2
+    settlementsArePublished(world, violate) // J2
     messagesArrive(world, violate) // J2
     childrenWereHeard(world, violate) // J2
+    tokensAreKept(world, violate) // J2
     occurrencesComeOnce(world, violate) // J2
     threadsKeepApart(world, violate) // J2
     accidentsLoseNothing(world, violate) // J2
     nothingDeniedIsThere(world, violate)
     workIsBounded(world, violate)
+    settlementsStay(world, doing, violate, settle)
     receiptsSurvive(world, doing, violate, settle)
     strangersAreDenied(world, violate, settle)
-    if (world.plan.seed % 3 === 0) readsWriteNothing(world, doing, violate, settle)
+    if (world.plan.seed % 3 === 0 || world.plan.keeps !== undefined)
+      readsWriteNothing(world, doing, violate, settle)
   },
 }

@@ -5,6 +5,7 @@
  * - A1 Of a paused thread nothing runs; what is parked waits for somebody's word.
  * - A3 A run that waits for somebody else, or for its children, wants nothing before their word; nor do those behind it.
  *   What it has for others wants to be carried all the same.
+ * - A4 A thread whose records are to be published wants them published, whatever else is.
  * - A2 An owner that was lost knows nothing until it is rebuilt, and nothing of a lane that was deleted.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
@@ -16,6 +17,7 @@ interface StoredLane {
   readonly must_visit: number
   readonly work: string | null
   readonly outbox_at: number | null
+  readonly publish_at: number | null
 }
 
 const runnable = `SELECT sequence, state FROM submissions
@@ -48,7 +50,7 @@ const outboxIsEmpty = (thread: SimulatedObject, violate: Violate): void => {
     violate("I8", `${thread.name}: a ${entry.kind} for ${entry.target}, and its lane needs nothing`)
 }
 
-const restful = `SELECT thread_id, outbox_at FROM lanes
+const restful = `SELECT thread_id, outbox_at, publish_at FROM lanes
   WHERE work IS NULL AND enrolled IS NULL AND must_visit = 0`
 
 /** Looks at a thread whose lane needs nothing; again only once its rows may have changed. */
@@ -69,16 +71,38 @@ const hasNothingToRun = (thread: SimulatedObject, talks: boolean, violate: Viola
   atRest.set(thread, changes)
 }
 
+/** What a sink lacks keeps its thread's lane busy. // A4 */
+const sinkHasAll = (thread: SimulatedObject, violate: Violate): void => {
+  const [row] = thread.state.read<{ lacks: number }>(
+    `SELECT COALESCE((SELECT MAX(sequence) FROM journal), 0)
+       - COALESCE((SELECT passed FROM cursors WHERE name = 'publication'), 0) AS lacks`,
+  )
+  if ((row?.lacks ?? 0) > 0)
+    violate(
+      "I8",
+      `${thread.name}: ${row?.lacks} records are unpublished, and its lane needs nothing`,
+    )
+}
+
+/** A lane, as far as it tells of what its thread has for others. */
+interface ForOthers {
+  readonly outbox_at: number | null
+  readonly publish_at: number | null
+}
+
 /** What is in the thread of a lane that needs nothing. */
 const looksAt = (
   { plan }: World,
   thread: SimulatedObject,
-  lane: { readonly outbox_at: number | null } | undefined,
+  lane: ForOthers | undefined,
   violate: Violate,
 ): void => {
   const talks = plan.talks === true
+  if (plan.sink !== undefined && plan.sink.newer !== true && (lane?.publish_at ?? null) === null)
+    sinkHasAll(thread, violate)
   if (talks && (lane?.outbox_at ?? null) === null) outboxIsEmpty(thread, violate)
-  hasNothingToRun(thread, talks, violate)
+  // Its records are to be published before anything runs. // A4
+  if ((lane?.publish_at ?? null) === null) hasNothingToRun(thread, talks, violate)
 }
 
 /** Nobody knows what an owner that was lost, or was made to forget a thread, should know. // A2 */
@@ -89,7 +113,11 @@ const isUnknown = (world: World, owner: SimulatedObject, thread: SimulatedObject
 /** Looks at every lane of an owner that needs nothing. */
 export const lanesKnow = (world: World, owner: SimulatedObject, violate: Violate): void => {
   if (!owner.state.hasTable("lanes")) return
-  for (const lane of owner.state.read<{ thread_id: string; outbox_at: number | null }>(restful)) {
+  for (const lane of owner.state.read<{
+    thread_id: string
+    outbox_at: number | null
+    publish_at: number | null
+  }>(restful)) {
     const thread = world.platform.object("thread", `${owner.name}/${lane.thread_id}`)
     if (!isUnknown(world, owner, thread)) looksAt(world, thread, lane, violate)
   }
@@ -104,7 +132,7 @@ export const laneKnows = (
   if (isUnknown(world, owner, thread)) return
   const [lane] = owner.state.hasTable("lanes")
     ? owner.state.read<{ [K in keyof StoredLane]: StoredLane[K] }>(
-        "SELECT enrolled, must_visit, work, outbox_at FROM lanes WHERE thread_id = ?",
+        "SELECT enrolled, must_visit, work, outbox_at, publish_at FROM lanes WHERE thread_id = ?",
         thread.name.slice(owner.name.length + 1),
       )
     : []

@@ -6,6 +6,7 @@
  * - R1 A deferred input counts from its time, so it may be applied after later ones.
  * - R2 Epochs of one run never go down along its records; its settlement ends the last one: nothing of an attempt is
  *   recorded after it, and the row stands above it, so that it alone refuses what an attempt still wants to write.
+ * - R4 What a record that was pruned said is not compared any more.
  * - R3 What may follow is somebody's word that parked messages are to be carried again, in the epoch of nobody.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
@@ -61,7 +62,7 @@ const outcomes = new Set([
 /** What the records say of an operation, as the handler would be given it. */
 const recorded = (records: ReadonlyArray<StoredRecord>, name: string): unknown => {
   const last = records.filter((one) => one.name === name && outcomes.has(one.kind)).at(-1)
-  if (last === undefined) return undefined
+  if (last === undefined || last.payload === "") return undefined // R4
   const payload = JSON.parse(last.payload) as {
     readonly result?: unknown
     readonly value?: unknown

@@ -220,6 +220,15 @@ const deadlineMillis = 10_000
 /** From the end of a pass to that of its handler: what it wrote must be durable first. */
 const flushMillis = 10_000
 
+/** Limits of what takes nobody's slot: the directory, what is published or pruned, and host lanes. */
+const aside = new Set([
+  "projectionMillis",
+  "hostTurnMillis",
+  "publishRecords",
+  "retentionRecords",
+  "retentionRetryMillis",
+])
+
 const slowFaults = new Set(["object slow", "storage fails", "storage is full", "start fails"])
 
 export const makeTurns = (world: World, violate: Violate): Turns => {
@@ -227,8 +236,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
   const all = new Map<SimulatedObject, OwnerTurns>()
   // A fiber that yields between its selection and its calls lets others in. // T5
   const isOrdered = plan.pace.yields === 0
-  // When the directory is brought up to date takes nobody's slot.
-  const isTight = Object.keys(plan.limits ?? {}).some((limit) => limit !== "projectionMillis")
+  const isTight = Object.keys(plan.limits ?? {}).some((limit) => !aside.has(limit))
   const isRoomy = !isTight && !plan.faults.some(({ kind }) => slowFaults.has(kind))
   const fewStart = limits.runningPerOwner < plan.threads.length
 

@@ -7,6 +7,9 @@
  * - W4 I17: an answer is looked at where it leaves its object.
  * - W6 I18: an object that commits without end while time stands still is stopped, or the run would not end.
  * - W7 I13: a parent is looked at where it settles, a child where it starts a body.
+ * - W8 A sink is looked at where it is given something, where it takes it, and where a body starts.
+ * - W9 A thread is looked at after each of its commits for what it has pruned.
+ * - W10 A wave of a host lane is looked at where it begins and ends.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
  */
@@ -17,8 +20,11 @@ import { alarmCovers } from "./AlarmCoverage.ts"
 import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
 import { policyIsKept } from "./Denied.ts"
 import { childMayStart, makeParents } from "./Children.ts"
+import { endsInTime, oneAtATime } from "./HostLanes.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
 import { callsGoOn } from "./OpenCalls.ts"
+import { batchFits, batchRepeats, sinkIsAhead } from "./Publication.ts"
+import { prunesOnlyOld } from "./Retention.ts"
 import { makeTurns, type Turns } from "./Turns.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -87,6 +93,7 @@ const watching = (
     if (object.kind === "thread") {
       laneKnows(world, ownerOf(world, object), object, violate) // W2
       callsGoOn(world, object, violate) // W3
+      prunesOnlyOld(world, object, violate) // W9
       if (world.plan.talks === true) {
         parents(object) // W7
         noteParked(world, object)
@@ -101,6 +108,14 @@ const watching = (
   onStart: (started) => {
     mayStart(started, violate) // W3
     childMayStart(world, started, violate) // W7
+    sinkIsAhead(world, started, violate) // W8
+  },
+  onWave: (wave, others) => oneAtATime(wave, others, violate), // W10
+  onWaveEnd: (wave) => endsInTime(world, wave, violate), // W10
+  onGiven: (batch, published) => batchFits(batch, published, violate), // W8
+  onTaken: (batch, published) => {
+    batchFits(batch, published, violate) // W8
+    batchRepeats(world, batch, published, violate)
   },
   onLeft: (call) => mayLeave(call, violate), // W3
   onDone: (call) => paidOnce(call, violate),

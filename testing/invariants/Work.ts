@@ -26,7 +26,9 @@ export const workIsBounded = (world: World, violate: Violate): void => {
   killsAreBounded(world, violate)
   const { faults, killed, plan, platform } = world
   const kills = [...killed.values()].reduce((sum, times) => sum + times, 0)
-  const demands = 10 + plan.operations.length + faults.happened().length + kills
+  const ills = (world.sink?.ills() ?? 0) + (world.hostWork?.ills() ?? 0)
+  const pieces = plan.hostLanes?.flatMap((lane) => lane.pieces).length ?? 0
+  const demands = pieces + 10 + plan.operations.length + faults.happened().length + kills + ills
   const most = perDemand * demands // B1
   if (platform.alarms() > most)
     violate("I18", `${platform.alarms()} alarms rang, and ${most} would be many`)
