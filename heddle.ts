@@ -49,8 +49,13 @@ export type { SinkFrom } from "./client/sinks/Sink.ts"
 export { workerSink } from "./client/sinks/WorkerSink.ts"
 
 /** The services that the handlers of these agents need. */
-export type Requirements<Registered extends ReadonlyArray<AgentLive<unknown>>> =
-  Registered[number] extends AgentLive<infer R> ? R : never
+export type Requirements<Registered extends ReadonlyArray<AgentLive<unknown>>> = [
+  Registered[number],
+] extends [never]
+  ? never
+  : Registered[number] extends AgentLive<infer R>
+    ? R
+    : never
 
 /** The handlers' services, or how to make them from the Worker's environment. */
 export type Services<R> = Layer.Layer<R> | ((env: never) => Layer.Layer<R>)

@@ -134,10 +134,12 @@ const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuil
 export const buildWorker = async (
   configPath = join(repositoryRoot, "wrangler.toml"),
   signal?: AbortSignal,
+  minified = false,
 ): Promise<WorkerBuild> => {
   process.env["WRANGLER_SEND_METRICS"] = "false"
   return withTemporaryFolder("heddle-build-", async (outdir) => {
-    await runWrangler(["deploy", "--dry-run", "--outdir", outdir, "--config", configPath], signal)
+    const asDeployed = ["deploy", "--dry-run", "--outdir", outdir, "--config", configPath]
+    await runWrangler(minified ? [...asDeployed, "--minify"] : asDeployed, signal)
     return readBuild(configPath, outdir)
   })
 }

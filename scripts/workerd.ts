@@ -33,6 +33,8 @@ export interface WorkerdOptions {
    * discarded when absent.
    */
   readonly logFile?: string
+  /** Flags of its JavaScript engine, for measurements. */
+  readonly v8Flags?: ReadonlyArray<string>
   /** Gives up a start that is under way: it rejects once nothing is left of it. */
   readonly signal?: AbortSignal
 }
@@ -106,6 +108,7 @@ const writeConfig = async (options: BuiltOptions, folder: string): Promise<strin
     persistDir: options.persistDir,
     port: options.port ?? 0,
     vars: { ...options.vars, ...secret },
+    v8Flags: options.v8Flags,
   })
   await writeFile(configFile, text, { mode: 0o600 })
   return configFile

@@ -20,6 +20,8 @@ export interface ServedWorker extends PlacedWorker {
   readonly port: number
   /** Text bindings, over those of the wrangler configuration. */
   readonly vars: Readonly<Record<string, string>>
+  /** Of the JavaScript engine; none by default. */
+  readonly v8Flags?: ReadonlyArray<string> | undefined
 }
 
 // Cap'n Proto's text format reads C-style escapes; JSON's are a subset but for \u and \/.
@@ -94,7 +96,7 @@ const config :Workerd.Config = (
   services = [ (name = "main", worker = .mainWorker),${worker.front === undefined ? "" : `\n    (name = "front", worker = .frontWorker),`}
     (name = "storage", disk = (path = ${text(worker.persistDir)}, writable = true)),
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))) ],
-  sockets = [ (name = "http", address = "127.0.0.1:${worker.port}", http = (), service = "${worker.front === undefined ? "main" : "front"}") ]
+  sockets = [ (name = "http", address = "127.0.0.1:${worker.port}", http = (), service = "${worker.front === undefined ? "main" : "front"}") ]${worker.v8Flags === undefined ? "" : `,\n  v8Flags = ${list(worker.v8Flags.map(text))}`}
 );
 const mainWorker :Workerd.Worker = (
   ${workerBasics(worker)},

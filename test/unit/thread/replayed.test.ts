@@ -64,7 +64,7 @@ describe("a call that is carried out again later", () => {
       }) as never
     const content = { cron: "0 * * * *", agent: "echo", input: 1 }
     const listed = async () =>
-      (await go(world.asReader.schedules({ ...world.address } as never))).schedules.length
+      (await go(world.asReader.schedules({ ...world.address }))).schedules.length
     const set = order(content)
     await taken(go(world.asOwner.schedule(set)))
     const remove = order({})

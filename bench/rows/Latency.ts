@@ -1,0 +1,102 @@
+/** One call, from its beginning to its answer. */
+import { Effect } from "effect"
+import { AgentId, ThreadId } from "../../contracts/Identifiers.ts"
+import { atMostOfFloor, median, type Row, type World } from "../Row.ts"
+import { freshOwner } from "../Served.ts"
+
+const calls = 2_000
+const thread = ThreadId.make("a")
+
+/** The milliseconds of each of so many calls, one after the other. */
+const timesOf = async (times: number, call: () => Promise<unknown>): Promise<Array<number>> => {
+  const all: Array<number> = []
+  for (let at = 0; at < times; at++) {
+    const start = performance.now()
+    await call()
+    all.push(performance.now() - start)
+  }
+  return all
+}
+
+const medianOf = async (times: number, call: () => Promise<unknown>): Promise<number> =>
+  median(await timesOf(times, call))
+
+const micros = (millis: number): number => millis * 1_000
+
+/** One after the other inside the Worker: what is timed is the calls, all together. */
+const between = async ({ product }: World) => {
+  const owner = freshOwner()
+  const perCall = async (path: string) => {
+    await product.timed(path, { owner, count: 200 })
+    return micros((await product.timed(path, { owner, count: calls })) / calls)
+  }
+  const floor = await perCall("/bench/bare")
+  return { value: await perCall("/bench/typed"), floor }
+}
+
+const throughEdge = async ({ floor, product }: World) => {
+  const ownerId = freshOwner()
+  const status = () =>
+    Effect.runPromise(product.client.rpc.recoveryStatus({ ownerId, threadId: thread }))
+  const bare = () => floor.ask("/bare", { owner: ownerId })
+  await medianOf(100, status)
+  await medianOf(100, bare)
+  return { value: micros(await medianOf(500, status)), floor: micros(await medianOf(500, bare)) }
+}
+
+/** A submit of one client on loopback, without the hop to a Worker that does nothing. */
+const submit = async ({ floor, product }: World) => {
+  const ownerId = freshOwner()
+  const call = () =>
+    Effect.runPromise(
+      product.client.submit({
+        ownerId,
+        threadId: thread,
+        agent: AgentId.make("noop"),
+        input: null,
+      }),
+    )
+  const bare = () =>
+    fetch(`${floor.url}/submit?owner=best.${ownerId}`, {
+      method: "POST",
+      body: JSON.stringify([{ thread, key: crypto.randomUUID(), input: null }]),
+    }).then((response) => response.text())
+  const hop = (served: World["floor"]) => () => served.ask("/bench/noop")
+  await medianOf(100, call)
+  await medianOf(100, bare)
+  const hopOf = {
+    product: await medianOf(300, hop(product)),
+    floor: await medianOf(300, hop(floor)),
+  }
+  return {
+    value: micros((await medianOf(300, call)) - hopOf.product),
+    floor: micros((await medianOf(300, bare)) - hopOf.floor),
+  }
+}
+
+export const latencyRows: ReadonlyArray<Row> = [
+  {
+    name: "rpc",
+    title: "a unary call between objects, against the same native call",
+    unit: "µs",
+    budget: atMostOfFloor(3, "native"),
+    runs: 5,
+    measure: between,
+  },
+  {
+    name: "rpc-edge",
+    title: "the same through the edge, against a Worker that makes the native call",
+    unit: "µs",
+    budget: atMostOfFloor(4, "native"),
+    runs: 5,
+    measure: throughEdge,
+  },
+  {
+    name: "submit",
+    title: "a submit's answer, without the hop to a Worker that does nothing",
+    unit: "µs",
+    budget: atMostOfFloor(1.5),
+    runs: 5,
+    measure: submit,
+  },
+]
