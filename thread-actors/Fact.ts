@@ -58,7 +58,7 @@ export const giveUp = (
 ): Effect.Effect<never> => leave(running, { _tag: "Failed", failure: systemFailure(tag, message) })
 
 /** What a callback's name is told apart by from its wait's: no name of an operation begins so. */
-export const callbackName = (name: string): string => `\u0000callback ${name}`
+export const callbackName = (name: string): string => `\ncallback ${name}`
 
 interface NameUse {
   readonly name: string

@@ -231,3 +231,23 @@ describe("names beside those of branches that have lost", () => {
     expect(await outputOf(world, submissionId)).toBe(1)
   })
 })
+
+describe("the record of a race", () => {
+  it("that a branch has lost which asked for a token is one that verifies", async () => {
+    const live = Agent.make("asks", json).handler(
+      Effect.fn(function* (_, run) {
+        const { branch } = yield* run.race("r", {
+          lost: Effect.andThen(run.callback("hook"), Effect.never),
+          won: Effect.delay(run.now("then"), 1),
+        })
+        return branch
+      }, Effect.orDie),
+    )
+    const world = makeWorld({ agents: [live] })
+    const run = await start(world, "asks")
+    await drain(world)
+    expect(await outputOf(world, run.submissionId)).toBe("won")
+    const { checks } = await operate(world).verify()
+    expect(checks.filter(({ _tag }) => _tag === "Failed")).toEqual([])
+  })
+})
