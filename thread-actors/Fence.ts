@@ -34,21 +34,26 @@ export const remember = (block: Block, generation: Generation): void => {
   patchHeader(block, { refused: refused.slice(-block.thread.limits.refusedGenerations) })
 }
 
-/** From now on mutations of this generation, or an older one, are refused. */
-export const raiseFence = (block: Block, generation: Generation): void => {
+/** From now on mutations of this generation, or an older one, are refused. Tells whether that is new. */
+export const raiseFence = (block: Block, generation: Generation): boolean => {
   const { fence: old, unreadable } = block.header
-  if (unreadable === "meta") return // It must not come to stand lower than it did.
-  if (old !== null && old >= generation) return // F1
+  if (unreadable === "meta") return false // It must not come to stand lower than it did.
+  if (old !== null && old >= generation) return false // F1
   patchHeader(block, { fence: generation })
   touch(block)
+  return true
 }
 
-/** A fenced visit. One of an owner that knows nothing of the thread any more has it ask after what it waits for. */
+/**
+ * A fenced visit. One of an owner that knows nothing of the thread any more has it ask after what it waits for; once, for
+ * a replay of it would have questions carried of which the owner knows nothing.
+ */
 export const fence = (
   thread: Thread,
   visit: Identity & { readonly generation: Generation; readonly anew?: boolean | undefined },
 ): void =>
   transactFirst(thread, visit, (block) => {
-    raiseFence(block, visit.generation)
-    if (visit.anew === true && block.header.unreadable === undefined) askAfterChildren(block)
+    const isNew = raiseFence(block, visit.generation)
+    if (isNew && visit.anew === true && block.header.unreadable === undefined)
+      askAfterChildren(block)
   })

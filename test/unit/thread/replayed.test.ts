@@ -99,4 +99,35 @@ describe("a call that is carried out again later", () => {
     expect(await refused(go(world.asOwner.abortChild(word)))).toMatchObject(late)
     expect((await go(world.inspect())).report.outboxAt).toBeUndefined()
   })
+
+  it("has no child asked after a second time by a visit of an owner that knew nothing of the thread", async () => {
+    const Parent = Agent.make("parent", io).handler((_, run) => run.child("kid", Parents, null))
+    const Parents = Agent.make("kid", io)
+    const world = makeWorld({ agents: [Parent] })
+    await accepted(world.admit("parent", null))
+    await tags(world.process())
+    const about = (said: object = {}) =>
+      ({ ...world.address, generation: world.generation(), now: world.time.now, ...said }) as never
+    const carry = async () => {
+      const claimed = await taken(go(world.asOwner.claimOutbox(about({ limit: 8 }))))
+      const results = claimed.map((entry) => ({ ...entry, result: { _tag: "Taken" } }))
+      await taken(go(world.asOwner.acknowledgeOutbox(about({ results }))))
+      return claimed.map(({ _tag }) => _tag)
+    }
+    expect(await carry()).toEqual(["Child"])
+    const fence = world.generation()
+    const visit = () =>
+      go(
+        world.asOwner.inspect({
+          ...world.address,
+          now: world.time.now,
+          fence,
+          anew: true,
+        } as never),
+      )
+    await visit()
+    expect(await carry()).toEqual(["ChildAsk"])
+    await visit()
+    expect(await carry()).toEqual([])
+  })
 })
