@@ -2,6 +2,7 @@
  * The fence: which mutations of its owner a thread still takes.
  *
  * - F1 A generation at or below the fence, or one that was refused before, is refused whatever comes.
+ * - F3 A visit asks after children once: a replay of it would queue questions of which the owner knows nothing.
  * - F2 A refused generation is kept, so that a replay of the call by the platform cannot land behind the
  *   owner's back.
  */
@@ -28,8 +29,9 @@ export const fenced = (block: Block, generation: Generation): Unavailable | unde
   return late ? behindFence : undefined
 }
 
-/** Keeps a generation whose call was refused. */
+/** Keeps a generation whose call was refused, or is not to be taken again. */
 export const remember = (block: Block, generation: Generation): void => {
+  if (block.header.refused.includes(generation)) return
   const refused = [...block.header.refused, generation] // F2
   patchHeader(block, { refused: refused.slice(-block.thread.limits.refusedGenerations) })
 }
@@ -50,5 +52,9 @@ export const fence = (
 ): void =>
   transactFirst(thread, visit, (block) => {
     raiseFence(block, visit.generation)
-    if (visit.anew === true && block.header.unreadable === undefined) askAfterChildren(block)
+    const { refused, unreadable } = block.header
+    if (visit.anew !== true || unreadable !== undefined) return
+    if (refused.includes(visit.generation)) return // F3
+    remember(block, visit.generation)
+    askAfterChildren(block)
   })
