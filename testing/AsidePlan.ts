@@ -77,16 +77,9 @@ const publishing = (random: Random, plan: Plan): Plan => {
 
 const second = 1_000
 
-const replays = ["request late", "request replayed", "request doubled", "reply late"] as const
-
-/**
- * So short that it happens while things go wrong: clients that come again later find their keys free. Where requests
- * are replayed it is longer than that takes, as a deployment must have it.
- */
+/** So short that it happens while things go wrong: clients that come again later find their keys free. */
 const keeping = (random: Random, plan: Plan): Plan => {
-  const replayed = replays.some((kind) => plan.rates[kind] !== undefined)
-  const shortest = replayed ? 60 * second : 1
-  const millis = () => Math.max(shortest, random.pick([1, second, 10 * second, 60 * second]))
+  const millis = () => random.pick([1, second, 10 * second, 60 * second])
   const [older, newer] = [millis(), millis()]
   return {
     ...plan,

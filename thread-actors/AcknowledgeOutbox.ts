@@ -8,6 +8,8 @@
  *   waits for; another that nobody takes is a child that has failed, and its parent is told in the same block.
  * - A4 A child that cannot be told to end, for its thread was forgotten or does not know it, has ended: nobody else
  *   will ever say so. One that was asked after has failed.
+ * - A5 A word about what may stand here again under its id is taken once: a replay of it by the platform would be about
+ *   what was queued since.
  */
 import { Effect, Result } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
@@ -16,7 +18,7 @@ import type { Generation, MessageId } from "../contracts/Identifiers.ts"
 import type { OutboxResult } from "../contracts/Outbox.ts"
 import { type Block, transactFirst } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
-import { fenced } from "./Fence.ts"
+import { fenced, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
 import { delayEntry, findEntry, parkEntry, removeEntry, type StoredEntry } from "./Outbox.ts"
 import { requestedChild, takeChildSettled } from "./SettleChild.ts"
@@ -112,9 +114,18 @@ const refused = (
   }
 }
 
-const acknowledgeOne = (block: Block, { id, result }: OutboxResult): Answered | undefined => {
+/** Whether it may be queued again: what is parked, when somebody says so; what is told and asked, when it is asked again. */
+const mayComeBack = ({ kind }: StoredEntry, { _tag }: OutboxResult["result"]): boolean =>
+  _tag === "Refused" || (_tag === "Taken" && kind !== "Message" && kind !== "Child")
+
+const acknowledgeOne = (
+  block: Block,
+  generation: Generation,
+  { id, result }: OutboxResult,
+): Answered | undefined => {
   const entry = findEntry(block.sql, id)
   if (entry === undefined) return undefined // A1
+  if (mayComeBack(entry, result)) remember(block, generation) // A5
   switch (result._tag) {
     case "Taken":
       removeEntry(block, entry)
@@ -138,7 +149,7 @@ interface Done {
 const acknowledgeIn = (block: Block, { generation, results }: Acknowledgement): Done => {
   const late = fenced(block, generation)
   if (late !== undefined) return { answer: Result.fail(late), answered: [] }
-  const answered = results.flatMap((result) => acknowledgeOne(block, result) ?? [])
+  const answered = results.flatMap((result) => acknowledgeOne(block, generation, result) ?? [])
   return { answer: Result.succeed(undefined), answered }
 }
 

@@ -3,7 +3,10 @@
  *
  * - A1 A receipt exists only for what this block has committed.
  * - A2 The same key with the same content is answered with the first receipt, whatever the limits.
- * - A3 A refusal that could turn out otherwise later is remembered.
+ * - A3 A refusal that could turn out otherwise later is remembered. Where keys are pruned, so is every word about one that
+ *   is known: it would be about a new one later.
+ * - A4 What was sent before the last submission was accepted whose key was pruned may be that one, carried out again by the
+ *   platform: it is refused as too late. Its owner, if it waits, sends it once more.
  */
 import { Result } from "effect"
 import { canonicalJson, type CanonicalText } from "../contracts/CanonicalJson.ts"
@@ -13,6 +16,7 @@ import {
   IdempotencyConflict,
   InvalidInput,
   StorageFull,
+  type Unavailable,
 } from "../contracts/Errors.ts"
 import type {
   AgentId,
@@ -29,11 +33,12 @@ import { sha256 } from "../platform/Digest.ts"
 import { intend } from "./Abort.ts"
 import { takeMark } from "./AbortChild.ts"
 import { type Block, patchHeader, transactFirst } from "./Block.ts"
-import { fenced, remember } from "./Fence.ts"
+import { behindFence, fenced, remember } from "./Fence.ts"
 import { nonterminalOf } from "./Header.ts"
 import { countJoined } from "./Joined.ts"
 import { findKey, linkOriginal, readRow, submissionIdOf } from "./Ledger.ts"
 import { originText } from "./Parent.ts"
+import { prunes } from "./Retention.ts"
 import { abortedBy, settle } from "./Settle.ts"
 import { hardCapBytes } from "./SizeLimit.ts"
 import type { Thread } from "./Thread.ts"
@@ -63,6 +68,9 @@ export interface Admission extends Admitted {
   readonly from?: Sender
   readonly parent?: ParentLink
 }
+
+/** With its owner's clock when it was sent. */
+export type Sent<A> = A & { readonly now: number }
 
 /** A submission of which no caller waits to be let in, and whose input is at hand as it is stored. */
 export type Submitted = Omit<Admission, "generation" | "input">
@@ -217,26 +225,37 @@ export const take = (
     : Result.fail(refusal)
 }
 
+/** The refusal of an admission that may have been carried out before, under a key that is no more; none of others. // A4 */
+export const cameAgain = ({ header }: Block, sentAt: number): Unavailable | undefined =>
+  sentAt <= header.keysGoneTo ? behindFence : undefined
+
 /** Whether the same call could be answered otherwise later: then its generation is kept. // A3 */
-export const mayTurnOut = (answer: Result.Result<unknown, { readonly _tag: string }>): boolean =>
-  Result.isFailure(answer) && answer.failure._tag !== "IdempotencyConflict"
+export const mayTurnOut = (
+  { thread }: Block,
+  answer: Result.Result<Pick<Receipt, "duplicate">, { readonly _tag: string }>,
+): boolean => {
+  const isOfKnown = Result.isSuccess(answer)
+    ? answer.success.duplicate
+    : answer.failure._tag === "IdempotencyConflict"
+  return isOfKnown ? prunes(thread) : Result.isFailure(answer)
+}
 
 const admitIn = (
   block: Block,
-  admission: Admission,
+  admission: Sent<Admission>,
   content: Content,
 ): Result.Result<Receipt, AdmissionRefusal> => {
-  const late = fenced(block, admission.generation)
+  const late = fenced(block, admission.generation) ?? cameAgain(block, admission.now)
   if (late !== undefined) return Result.fail(late)
   const answer = take(block, admission, content)
-  if (mayTurnOut(answer)) remember(block, admission.generation) // A3
+  if (mayTurnOut(block, answer)) remember(block, admission.generation) // A3
   return answer
 }
 
 /** Admits in one block. Throws what the storage throws; then nothing is durable. */
 export const admit = (
   thread: Thread,
-  admission: Admission,
+  admission: Sent<Admission>,
 ): Result.Result<Receipt, AdmissionRefusal> => {
   const content = contentOf(thread, admission)
   if (Result.isFailure(content)) return Result.fail(content.failure) // It makes no tables.

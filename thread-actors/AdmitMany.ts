@@ -13,9 +13,11 @@ import type { AdmitOutcome } from "../contracts/ThreadRpc.ts"
 import {
   type Admission,
   type Admitted,
+  cameAgain,
   type Content,
   contentOf,
   mayTurnOut,
+  type Sent,
   take,
 } from "./Admission.ts"
 import { type Block, transactFirst } from "./Block.ts"
@@ -65,7 +67,7 @@ const takeAll = (
 /** Admits all in one block. Throws what the storage throws; then nothing is durable. */
 export const admitMany = (
   thread: Thread,
-  call: Admissions,
+  call: Sent<Admissions>,
 ): Result.Result<ReadonlyArray<AdmitOutcome>, Unavailable> => {
   const items = itemsOf(thread, call)
   const refused = items.flatMap(({ content }) =>
@@ -73,10 +75,10 @@ export const admitMany = (
   )
   if (refused.length === items.length) return Result.succeed(refused) // It makes no tables.
   return transactFirst(thread, call, (block) => {
-    const late = fenced(block, call.generation)
+    const late = fenced(block, call.generation) ?? cameAgain(block, call.now)
     if (late !== undefined) return Result.fail(late)
     const answers = takeAll(block, call, items) // M1
-    if (answers.some(mayTurnOut)) remember(block, call.generation) // M2
+    if (answers.some((answer) => mayTurnOut(block, answer))) remember(block, call.generation) // M2
     return Result.succeed(answers.map(told))
   })
 }

@@ -8,6 +8,9 @@ import { Unreadable } from "./Unreadable.ts"
 /** The cursor of publication. Those of retention are digests. */
 export const publicationCursor = "publication"
 
+/** Not of records: until when submissions were accepted whose keys were pruned. */
+export const keysCursor = "keys"
+
 /** The last record that it has passed; 0 for none. */
 export const readCursor = (sql: Sql, name: string): number => {
   const [row] = sql.all<{ passed: number }>("SELECT passed FROM cursors WHERE name = ?", name)

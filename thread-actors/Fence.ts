@@ -2,6 +2,7 @@
  * The fence: which mutations of its owner a thread still takes.
  *
  * - F1 A generation at or below the fence, or one that was refused before, is refused whatever comes.
+ * - F3 A visit asks after children once: a replay of it would queue questions of which the owner knows nothing.
  * - F2 A refused generation is kept, so that a replay of the call by the platform cannot land behind the
  *   owner's back.
  */
@@ -28,32 +29,32 @@ export const fenced = (block: Block, generation: Generation): Unavailable | unde
   return late ? behindFence : undefined
 }
 
-/** Keeps a generation whose call was refused. */
+/** Keeps a generation whose call was refused, or is not to be taken again. */
 export const remember = (block: Block, generation: Generation): void => {
+  if (block.header.refused.includes(generation)) return
   const refused = [...block.header.refused, generation] // F2
   patchHeader(block, { refused: refused.slice(-block.thread.limits.refusedGenerations) })
 }
 
-/** From now on mutations of this generation, or an older one, are refused. Tells whether that is new. */
-export const raiseFence = (block: Block, generation: Generation): boolean => {
+/** From now on mutations of this generation, or an older one, are refused. */
+export const raiseFence = (block: Block, generation: Generation): void => {
   const { fence: old, unreadable } = block.header
-  if (unreadable === "meta") return false // It must not come to stand lower than it did.
-  if (old !== null && old >= generation) return false // F1
+  if (unreadable === "meta") return // It must not come to stand lower than it did.
+  if (old !== null && old >= generation) return // F1
   patchHeader(block, { fence: generation })
   touch(block)
-  return true
 }
 
-/**
- * A fenced visit. One of an owner that knows nothing of the thread any more has it ask after what it waits for; once, for
- * a replay of it would have questions carried of which the owner knows nothing.
- */
+/** A fenced visit. One of an owner that knows nothing of the thread any more has it ask after what it waits for. */
 export const fence = (
   thread: Thread,
   visit: Identity & { readonly generation: Generation; readonly anew?: boolean | undefined },
 ): void =>
   transactFirst(thread, visit, (block) => {
-    const isNew = raiseFence(block, visit.generation)
-    if (isNew && visit.anew === true && block.header.unreadable === undefined)
-      askAfterChildren(block)
+    raiseFence(block, visit.generation)
+    const { refused, unreadable } = block.header
+    if (visit.anew !== true || unreadable !== undefined) return
+    if (refused.includes(visit.generation)) return // F3
+    remember(block, visit.generation)
+    askAfterChildren(block)
   })

@@ -118,6 +118,7 @@ const erase = (block: Block): void => {
     pauseGeneration: null,
     title: null,
     published: 0,
+    keysGoneTo: 0,
     forgottenAt: block.now, // O4
     lastSequence: 0,
     tail: emptyTail,

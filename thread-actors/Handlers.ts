@@ -21,7 +21,7 @@ import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import { requestAbort } from "./Abort.ts"
 import { type AbortChild, abortChild, type AskChild, askChild } from "./AbortChild.ts"
 import { type Acknowledgement, acknowledgeOutbox } from "./AcknowledgeOutbox.ts"
-import { type Admission, admit } from "./Admission.ts"
+import { type Admission, admit, type Sent } from "./Admission.ts"
 import { type Admissions, admitMany } from "./AdmitMany.ts"
 import { anyReport } from "./AnyReport.ts"
 import { awaitSettlement } from "./AwaitSettlement.ts"
@@ -179,14 +179,14 @@ const submissionCall = <A, E>(
         : Effect.fail(error),
   })
 
-const admitCall = (thread: Thread, call: Admission) =>
+const admitCall = (thread: Thread, call: Sent<Admission>) =>
   threadCall(
     thread,
     call,
     durable(thread, "admit", () => admit(thread, call)),
   )
 
-const admitManyCall = (thread: Thread, call: Admissions) =>
+const admitManyCall = (thread: Thread, call: Sent<Admissions>) =>
   threadCall(
     thread,
     call,
@@ -296,13 +296,13 @@ const scheduled = (thread: Thread) => ({
 export const handlers = (thread: Thread) =>
   ThreadRpc.toLayer(
     ThreadRpc.of({
-      admit: (call) => entered(thread, call, admitCall(thread, call as Admission)),
+      admit: (call) => entered(thread, call, admitCall(thread, call as Sent<Admission>)),
       admitMany: (call) => entered(thread, call, admitManyCall(thread, call)),
       resubmit: (call) =>
         entered(
           thread,
           call,
-          submissionCall(thread, call, resubmit(thread, call as ResubmitOrder)),
+          submissionCall(thread, call, resubmit(thread, call as Sent<ResubmitOrder>)),
         ),
       listOpen: (call) =>
         read(

@@ -56,6 +56,8 @@ export interface Header {
   readonly title: string | null
   /** The last record that the deployment's sink is known to have; 0 for none. */
   readonly published: number
+  /** When the last submission was accepted whose key was pruned; 0 for none. */
+  readonly keysGoneTo: number
   /** What makes the row a tombstone. */
   readonly forgottenAt: number | null
   /** 0 before the first admission. */
@@ -87,6 +89,7 @@ type MetaColumns = Pick<
   | "paused"
   | "pauseGeneration"
   | "published"
+  | "keysGoneTo"
   | "forgottenAt"
 >
 
@@ -103,6 +106,7 @@ type HeaderRow = {
   pauseGeneration: string | null
   title: string | null
   published: number | null
+  keysGoneTo: number | null
   forgottenAt: number | null
   lastSequence: number | null
   tailSequence: number | null
@@ -114,7 +118,8 @@ type HeaderRow = {
 
 const selectHeader = `SELECT m.ownerId, m.threadId, m.born, m.fence, m.refused, m.revision,
   m.parked, m.paused, m.pause, m.pauseGeneration, m.title, m.forgottenAt,
-  (SELECT passed FROM cursors WHERE name = 'publication') AS published, (SELECT max(sequence) FROM submissions) AS lastSequence,
+  (SELECT passed FROM cursors WHERE name = 'publication') AS published,
+  (SELECT passed FROM cursors WHERE name = 'keys') AS keysGoneTo, (SELECT max(sequence) FROM submissions) AS lastSequence,
   j.sequence AS tailSequence, j.digest, j.open, j.settled, j.floor
   FROM meta m LEFT JOIN
     (SELECT sequence, digest, open, settled, floor FROM journal ORDER BY sequence DESC LIMIT 1) j
@@ -128,6 +133,7 @@ const metaChecks: { readonly [K in keyof MetaColumns]: Check } = {
   paused: isCount,
   pauseGeneration: maybe(isGeneration),
   published: maybe(isCount),
+  keysGoneTo: maybe(isCount),
   forgottenAt: maybe(isMillis),
 }
 
@@ -150,6 +156,7 @@ type Meta = Pick<
   | "paused"
   | "pauseGeneration"
   | "published"
+  | "keysGoneTo"
   | "forgottenAt"
 >
 
@@ -162,6 +169,7 @@ const unreadableMeta: Meta = {
   paused: false,
   pauseGeneration: null,
   published: 0,
+  keysGoneTo: 0,
   forgottenAt: null,
 }
 
@@ -173,6 +181,7 @@ const metaOf = (row: HeaderRow): Meta => ({
   paused: row.paused !== 0,
   pauseGeneration: row.pauseGeneration as Generation | null,
   published: row.published ?? 0,
+  keysGoneTo: row.keysGoneTo ?? 0,
   forgottenAt: row.forgottenAt,
 })
 

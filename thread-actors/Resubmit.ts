@@ -21,10 +21,12 @@ import { sha256 } from "../platform/Digest.ts"
 import {
   type Admission,
   type Admitted,
+  cameAgain,
   type Content,
   contentOf,
   known,
   mayTurnOut,
+  type Sent,
   take,
 } from "./Admission.ts"
 import { type Block, transact } from "./Block.ts"
@@ -108,18 +110,20 @@ const takeAgain = (block: Block, order: ResubmitOrder, row: SubmissionRow): Answ
   return answer
 }
 
-const resubmitIn = (block: Block, order: ResubmitOrder): Answer => {
+const resubmitIn = (block: Block, order: Sent<ResubmitOrder>): Answer => {
   const found = submissionOf(block, order)
   if (Result.isFailure(found)) return Result.fail(found.failure)
+  const late = cameAgain(block, order.now)
+  if (late !== undefined) return Result.fail(late)
   const answer = takeAgain(block, order, found.success)
-  if (mayTurnOut(answer)) remember(block, order.generation)
+  if (mayTurnOut(block, answer)) remember(block, order.generation)
   return answer
 }
 
 /** Takes the command. A refusal is an answer; what kept the thread from looking is a failure. */
 export const resubmit = (
   thread: Thread,
-  order: ResubmitOrder,
+  order: Sent<ResubmitOrder>,
 ): Effect.Effect<Answer, ReadFailure> =>
   whereKnown(thread, order, () =>
     durable(thread, "resubmit", () => transact(thread, (block) => resubmitIn(block, order))),

@@ -8,12 +8,14 @@
  * - N3 Each policy passes over the journal once, in its order: how far it has come is a row of its own, written with what
  *   was pruned.
  * - N5 What a run has sent keeps its key, which is its id: it may still be delivered once more, and nobody chose it.
+ * - N6 Until when submissions were accepted whose keys are no more is noted with them: an admission that the platform
+ *   carries out again is told by that.
  * - N4 A batch looks at a bounded number of records and writes no more of them, however much one run has recorded.
  */
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, touch } from "./Block.ts"
 import { type Header, readHeader } from "./Header.ts"
-import { readCursor, writeCursor } from "./Cursors.ts"
+import { keysCursor, readCursor, writeCursor } from "./Cursors.ts"
 import { dueAtOf, retentionPolicies, type RetentionPolicy } from "./RetentionPolicy.ts"
 import { isMillis } from "./StoredColumns.ts"
 import type { Thread, ThreadOptions } from "./Thread.ts"
@@ -31,6 +33,9 @@ const policiesOf = ({ options }: Pick<Thread, "options">): ReadonlyArray<Retenti
   known.set(options, policies)
   return policies
 }
+
+/** Whether anything is ever pruned in this deployment. */
+export const prunes = (thread: Thread): boolean => policiesOf(thread).length > 0
 
 /** How far a policy has come. // N3 */
 const passedBy = (sql: Sql, { key }: RetentionPolicy): number => readCursor(sql, key)
@@ -81,6 +86,13 @@ const clear = ({ block }: Batch, sequences: ReadonlyArray<number>): void => {
     block.sql.run("UPDATE journal SET payload = ?, bytes = 0 WHERE sequence = ?", pruned, sequence)
 }
 
+/** Notes that the key of a submission goes. // N6 */
+const noteKey = (block: Block, acceptedAt: number): void => {
+  if (!isMillis(acceptedAt)) throw new Unreadable("submissions")
+  const keysGoneTo = Math.max(block.header.keysGoneTo, acceptedAt)
+  block.header = { ...block.header, keysGoneTo }
+}
+
 /** Prunes a submission as far as the batch goes; whether that was all. // N1 N4 */
 const prune = (batch: Batch, submission: number): boolean => {
   const { sql } = batch.block
@@ -99,11 +111,13 @@ const prune = (batch: Batch, submission: number): boolean => {
     return false
   }
   batch.left -= sequences.length
-  const [row] = sql.all<{ settledSequence: number }>(
-    "SELECT settledSequence FROM submissions WHERE sequence = ?",
+  const [row] = sql.all<{ settledSequence: number; acceptedAt: number; keepsKey: number }>(
+    `SELECT settledSequence, acceptedAt, parent IS NOT NULL AS keepsKey FROM submissions
+     WHERE sequence = ?`,
     submission,
   )
   if (row !== undefined) clear(batch, [row.settledSequence])
+  if (row?.keepsKey === 0) noteKey(batch.block, row.acceptedAt)
   // Unique, and nothing that a caller could say: no key of a caller has a line's end. // N5
   const key = `\n${submission}`
   sql.run(
@@ -208,10 +222,12 @@ export const keepRetention = (block: Block): void => {
     last,
     carried: carriedOf(sql),
   }
+  const { keysGoneTo } = block.header
   lookAgain(batch)
   for (const policy of policies) {
     const at = policyAt(sql, policy, last)
     if (batch.left > 0 && at !== undefined && at <= block.now) passOn(batch, policy)
   }
+  if (block.header.keysGoneTo > keysGoneTo) writeCursor(sql, keysCursor, block.header.keysGoneTo) // N6
   touch(block)
 }

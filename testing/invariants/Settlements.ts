@@ -113,7 +113,6 @@ export const receiptsSurvive = (
   let answered = 0
   for (const intent of some) {
     const thread = threadOf(world, intent)
-    const gone = intent.receipts.every(({ submissionId }) => isPruned(thread, submissionId))
     const client = world.clients[intent.client] as Client
     client.run(
       Effect.match(
@@ -122,6 +121,8 @@ export const receiptsSurvive = (
           onSuccess: (receipt) => {
             answered += 1
             const known = intent.receipts.find((one) => one.submissionId === receipt.submissionId)
+            // Looked at now: that it was called may have had an idle thread prune it.
+            const gone = intent.receipts.every(({ submissionId }) => isPruned(thread, submissionId))
             const isAgain = known !== undefined && receipt.duplicate
             const isNew = known === undefined && gone && !receipt.duplicate // T4
             if (!isAgain && !isNew)

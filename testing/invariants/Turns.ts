@@ -238,7 +238,9 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
   const isOrdered = plan.pace.yields === 0
   const isTight = Object.keys(plan.limits ?? {}).some((limit) => !aside.has(limit))
   const isRoomy = !isTight && !plan.faults.some(({ kind }) => slowFaults.has(kind))
-  const fewStart = limits.runningPerOwner < plan.threads.length
+  /** Whether fewer may run than there are lanes, those of children among them, which nobody planned. // T4 */
+  const fewStart = ({ lanes }: OwnerTurns): boolean =>
+    limits.runningPerOwner < Math.max(lanes.size, plan.threads.length)
 
   const turnsOf = (owner: SimulatedObject): OwnerTurns => {
     const known = all.get(owner)
@@ -284,11 +286,11 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
   }
 
   /** Whether one that waits should have been called before this one. */
-  const isOvertaken = (waits: Lane, called: Lane): boolean =>
+  const isOvertaken = (of: OwnerTurns, waits: Lane, called: Lane): boolean =>
     waits.kind === called.kind &&
     (!waits.slow || called.slow) && // T1
     waits.latest < called.earliest && // T2
-    !(fewStart && !isRunning(waits) && isRunning(called)) // T4
+    !(fewStart(of) && !isRunning(waits) && isRunning(called)) // T4
 
   /** Whether it has waited longer than a free slot explains, and `besides`. */
   const waitedLong = (of: OwnerTurns, lane: Lane, by: Incarnation, besides = 0): boolean => {
@@ -340,7 +342,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
         const told = `${by.object.name}: ${tag} of ${threadId}, due since ${lane.earliest}`
         if (isOrdered)
           for (const waits of selected.waiting)
-            if (isOvertaken(waits, lane))
+            if (isOvertaken(of, waits, lane))
               violate("I10", `${told}, and ${waits.threadId} waits since ${waits.latest}`)
         if (waitedLong(of, lane, by)) violate("I19", `${told}, comes at ${queue.now()}`)
       }

@@ -4,13 +4,38 @@
  */
 import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
+import { ThreadId } from "../../../contracts/Identifiers.ts"
+import type { OutboxEntry } from "../../../contracts/Outbox.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
-import { accepted, go, makeWorld, tags } from "./harness.ts"
+import { accepted, go, makeWorld, refusal, tags, type World } from "./harness.ts"
 import { operate, refused, taken } from "./operators.ts"
 import { openWaits, outside } from "./waits.ts"
 
 const io = { input: Schema.Json, output: Schema.Json }
 const late = { _tag: "Unavailable", retryable: true }
+
+/** What every call of an owner says. */
+const about = (world: World) => ({
+  ...world.address,
+  generation: world.generation(),
+  now: world.time.now,
+})
+
+/** What is to be carried. */
+const claimed = (world: World) =>
+  taken(go(world.asOwner.claimOutbox({ ...about(world), limit: 8 })))
+
+/** Says what became of it. Gives the call. */
+const acknowledged = async (
+  world: World,
+  entries: ReadonlyArray<OutboxEntry>,
+  result: object,
+): Promise<never> => {
+  const results = entries.map((entry) => ({ ...entry, result }))
+  const call = { ...about(world), results } as never
+  await taken(go(world.asOwner.acknowledgeOutbox(call)))
+  return call
+}
 
 describe("a call that is carried out again later", () => {
   it("decides nothing where its approval was not asked for yet when it was answered", async () => {
@@ -87,47 +112,147 @@ describe("a call that is carried out again later", () => {
       depth: 1,
     }
     await accepted(world.admit("kid", null, { idempotencyKey: childId, parent } as never))
-    const about = (said: object = {}) =>
-      ({ ...world.address, generation: world.generation(), now: world.time.now, ...said }) as never
-    const word = about({ childId, author: "heddle", reason: "over", principal: "alice" })
+    const words = { childId, author: "heddle", reason: "over", principal: "alice" }
+    const word = { ...about(world), ...words } as never
     await taken(go(world.asOwner.abortChild(word)))
-    const claimed = await taken(go(world.asOwner.claimOutbox(about({ limit: 8 }))))
-    const results = claimed.map((entry) => ({ ...entry, result: { _tag: "Taken" } }))
-    await taken(go(world.asOwner.acknowledgeOutbox(about({ results }))))
+    await acknowledged(world, await claimed(world), { _tag: "Taken" })
     const { report } = await go(world.inspect())
     expect(report.outboxAt).toBeUndefined()
     expect(await refused(go(world.asOwner.abortChild(word)))).toMatchObject(late)
     expect((await go(world.inspect())).report.outboxAt).toBeUndefined()
   })
 
-  it("has no child asked after a second time by a visit of an owner that knew nothing of the thread", async () => {
-    const Parent = Agent.make("parent", io).handler((_, run) => run.child("kid", Parents, null))
-    const Parents = Agent.make("kid", io)
-    const world = makeWorld({ agents: [Parent] })
+  it("has a thread ask after its children once for each visit", async () => {
+    const Kid = Agent.make("kid", io)
+    const Parent = Agent.make("parent", io).handler((_, run) =>
+      Effect.as(Effect.orDie(run.child("kid", Kid, 1)), null),
+    )
+    const world = makeWorld({ agents: [Parent, Kid.handler(() => Effect.succeed(1))] })
     await accepted(world.admit("parent", null))
     await tags(world.process())
-    const about = (said: object = {}) =>
-      ({ ...world.address, generation: world.generation(), now: world.time.now, ...said }) as never
-    const carry = async () => {
-      const claimed = await taken(go(world.asOwner.claimOutbox(about({ limit: 8 }))))
-      const results = claimed.map((entry) => ({ ...entry, result: { _tag: "Taken" } }))
-      await taken(go(world.asOwner.acknowledgeOutbox(about({ results }))))
-      return claimed.map(({ _tag }) => _tag)
+    await acknowledged(world, await claimed(world), { _tag: "Taken" })
+    const visit = { ...about(world), fence: world.generation(), anew: true }
+    expect((await go(world.asOwner.inspect(visit))).report.outboxAt).toBeDefined()
+    const asked = await claimed(world)
+    expect(asked).toMatchObject([{ _tag: "ChildAsk" }])
+    await acknowledged(world, asked, { _tag: "Taken" })
+    expect((await go(world.asOwner.inspect(visit))).report.outboxAt).toBeUndefined()
+    const another = { ...about(world), fence: world.generation(), anew: true }
+    expect((await go(world.asOwner.inspect(another))).report.outboxAt).toBeDefined()
+  })
+
+  it("parks no message that somebody has had carried again", async () => {
+    const Kid = Agent.make("kid", io)
+    const Sends = Agent.make("sends", io).handler((_, run) =>
+      Effect.as(run.send("word", { threadId: ThreadId.make("b"), agent: Kid, input: 1 }), null),
+    )
+    const world = makeWorld({ agents: [Sends] })
+    const { submissionId } = await accepted(world.admit("sends", null))
+    await tags(world.process())
+    const denied = { _tag: "Refused", tag: "OperationDenied", message: "" }
+    const word = await acknowledged(world, await claimed(world), denied)
+    expect(await claimed(world)).toEqual([])
+    await operate(world).retry(submissionId)
+    expect(await refused(go(world.asOwner.acknowledgeOutbox(word)))).toMatchObject(late)
+    expect(await claimed(world)).toMatchObject([{ _tag: "Message" }])
+  })
+
+  it("takes back no word of a child to a parent that has asked again", async () => {
+    const Kid = Agent.make("kid", io).handler(() => Effect.succeed(1))
+    const world = makeWorld({ agents: [Kid] })
+    const childId = "c".repeat(32)
+    const parent = {
+      threadId: "p",
+      submissionId: "01900000-0000-7000-8000-000000000001",
+      name: "kid",
+      depth: 1,
     }
-    expect(await carry()).toEqual(["Child"])
-    const fence = world.generation()
-    const visit = () =>
-      go(
-        world.asOwner.inspect({
-          ...world.address,
-          now: world.time.now,
-          fence,
-          anew: true,
-        } as never),
-      )
-    await visit()
-    expect(await carry()).toEqual(["ChildAsk"])
-    await visit()
-    expect(await carry()).toEqual([])
+    await accepted(world.admit("kid", null, { idempotencyKey: childId, parent } as never))
+    await tags(world.process())
+    const word = await acknowledged(world, await claimed(world), { _tag: "Taken" })
+    const ask = { ...about(world), childId, principal: "alice" } as never
+    await taken(go(world.asOwner.askChild(ask)))
+    expect(await refused(go(world.asOwner.acknowledgeOutbox(word)))).toMatchObject(late)
+    expect(await claimed(world)).toMatchObject([{ _tag: "ChildNotice" }])
+  })
+})
+
+describe("an admission that is carried out again after its key was pruned", () => {
+  const Echo = Agent.make("echo", io).handler((input) => Effect.succeed(input))
+  const Fails = Agent.make("fails", io).handler(() => Effect.die(new Error("no")))
+  const settledAfterMillis = 16
+
+  /** A thread in which something has settled under the key `k`. */
+  const given = async (agent = "echo") => {
+    const world = makeWorld({ agents: [Echo, Fails], settledAfterMillis })
+    const first = { idempotencyKey: "k", generation: world.generation(), now: world.time.now }
+    const { submissionId } = await accepted(world.admit(agent, 1, first))
+    await tags(world.process())
+    const prune = async () => {
+      world.time.now += 2 * settledAfterMillis
+      await tags(world.process())
+      expect((await go(world.status(submissionId))).settlement?.pruned).toBe(true)
+    }
+    return { world, first, submissionId, prune }
+  }
+
+  it("is refused; the same key is a new submission for whoever comes after that", async () => {
+    const { first, prune, world } = await given()
+    world.time.now += 1
+    await prune()
+    for (const _ of [1, 2]) expect(await refusal(world.admit("echo", 1, first))).toMatchObject(late)
+    world.crash()
+    expect(await refusal(world.admit("echo", 1, first))).toMatchObject(late)
+    expect((await go(world.inspect())).report.nonterminal).toBe(0)
+    expect(await accepted(world.admit("echo", 1, { idempotencyKey: "k" }))).toMatchObject({
+      duplicate: false,
+    })
+  })
+
+  it("is refused among several", async () => {
+    const { prune, world } = await given()
+    const one = { ...world.address, agent: "echo", input: 1, idempotencyKey: "one" }
+    const call = { ...about(world), principal: "alice", submissions: [one] } as never
+    await taken(go(world.asOwner.admitMany(call)))
+    await tags(world.process())
+    await prune()
+    expect(await refused(go(world.asOwner.admitMany(call)))).toMatchObject(late)
+  })
+
+  it("is refused where it does the work of another again", async () => {
+    const { prune, submissionId, world } = await given("fails")
+    const order = {
+      ...about(world),
+      submissionId,
+      principal: "alice",
+      author: "ann",
+      reason: "again",
+      input: 2,
+      idempotencyKey: "again",
+    } as never
+    await taken(go(world.asOwner.resubmit(order)))
+    await tags(world.process())
+    await prune()
+    expect(await refused(go(world.asOwner.resubmit(order)))).toMatchObject(late)
+  })
+
+  it("is refused where its key was known", async () => {
+    const { prune, world } = await given()
+    world.time.now += 1
+    const again = { idempotencyKey: "k", generation: world.generation(), now: world.time.now }
+    expect(await accepted(world.admit("echo", 1, again))).toMatchObject({ duplicate: true })
+    await prune()
+    expect(await refusal(world.admit("echo", 1, again))).toMatchObject(late)
+  })
+
+  it("is refused where its key had another input", async () => {
+    const { prune, world } = await given()
+    world.time.now += 1
+    const other = { idempotencyKey: "k", generation: world.generation(), now: world.time.now }
+    expect(await refusal(world.admit("echo", 2, other))).toMatchObject({
+      _tag: "IdempotencyConflict",
+    })
+    await prune()
+    expect(await refusal(world.admit("echo", 2, other))).toMatchObject(late)
   })
 })
