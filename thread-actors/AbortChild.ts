@@ -19,6 +19,7 @@ import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
 import { type AbortIntent, findKey, readInput, readRow, type SubmissionRow } from "./Ledger.ts"
+import { carriedKey } from "./Parent.ts"
 import { pruned } from "./Retention.ts"
 import { abortedBy, settle } from "./Settle.ts"
 import { isText } from "./StoredColumns.ts"
@@ -84,7 +85,7 @@ const findChild = (block: Block, call: AskChild, words: AbortIntent): Submission
   const late = fenced(block, call.generation)
   if (late !== undefined) return refused(late)
   remember(block, call.generation) // A5
-  const known = findKey(block.sql, call.childId, call.principal)
+  const known = findKey(block.sql, carriedKey(call.childId), call.principal)
   const row = known === undefined ? undefined : readRow(block.sql, known.sequence)
   if (row === undefined) {
     leaveMark(block, { ...call, ...words }) // A4

@@ -37,7 +37,7 @@ import { behindFence, fenced, remember } from "./Fence.ts"
 import { nonterminalOf } from "./Header.ts"
 import { countJoined } from "./Joined.ts"
 import { findKey, linkOriginal, readRow, submissionIdOf } from "./Ledger.ts"
-import { originText } from "./Parent.ts"
+import { keyText, originText } from "./Parent.ts"
 import { prunes } from "./Retention.ts"
 import { abortedBy, settle } from "./Settle.ts"
 import { hardCapBytes } from "./SizeLimit.ts"
@@ -112,7 +112,7 @@ export const known = (
   admission: Submitted,
   content: Pick<Content, "digest">,
 ): Receipt | IdempotencyConflict | undefined => {
-  const first = findKey(block.sql, admission.idempotencyKey, admission.principal)
+  const first = findKey(block.sql, keyText(admission), admission.principal)
   if (first === undefined) return undefined
   const same =
     first.inputDigest === content.digest &&
@@ -181,7 +181,7 @@ const insert = (block: Block, admission: Submitted, content: Content): Receipt =
     sequence,
     id,
     admission.principal,
-    admission.idempotencyKey,
+    keyText(admission),
     admission.agent,
     admission.delivery ?? "queue",
     block.now,

@@ -37,6 +37,24 @@ export const originOf = (row: Pick<SubmissionRow, "parent">) => {
   return { parent: { submissionId, threadId } }
 }
 
+/**
+ * The key under which a child or a message stands. Its id is no secret, and nobody's key has a line end: what a client
+ * submits under that id is another submission, and takes no place of what a run has asked for.
+ */
+export const carriedKey = (id: string): string => `\n${id}`
+
+/** The key as a row holds it. */
+export const keyText = ({
+  from,
+  idempotencyKey,
+  parent,
+}: {
+  readonly from?: Sender
+  readonly idempotencyKey: string
+  readonly parent?: ParentLink
+}): string =>
+  from === undefined && parent === undefined ? idempotencyKey : carriedKey(idempotencyKey)
+
 /** An origin as a row holds it; none for what a client has submitted. */
 export const originText = (
   admission: { readonly from?: Sender; readonly parent?: ParentLink },

@@ -10,6 +10,7 @@
  * - M2 One that waits for its time, or was parked, or joins, comes when it comes.
  * - M3 What is aborted before it has begun is worked on by nobody; so is what nobody can read.
  */
+import { carriedKey } from "../../thread-actors/Parent.ts"
 import type { Asked, Entered } from "../Talk.ts"
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
@@ -36,7 +37,7 @@ const rowsOf = ({ platform }: World, thread: string, id: string): ReadonlyArray<
   return state.hasTable("submissions")
     ? state.read<Row>(
         "SELECT id, state, outcome, attempts FROM submissions WHERE idempotencyKey = ?",
-        id,
+        carriedKey(id),
       )
     : []
 }
