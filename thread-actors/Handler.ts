@@ -6,6 +6,8 @@
  *   reaches none of our fibers.
  * - G3 The verdict is passed before anything is logged.
  * - G4 Under an abort that is durable before the start, no agent code runs.
+ * - G5 A run that has done something already is not failed by code that reads its input no more: it is held for code that
+ *   does.
  */
 import { Deferred, Effect, Exit, Result } from "effect"
 import type { AgentLive } from "./Agent.ts"
@@ -14,6 +16,7 @@ import { attempt } from "./Durable.ts"
 import type { Running } from "./Fact.ts"
 import { logCause, systemFailure } from "./Failures.ts"
 import { handlerEnd } from "./HandlerEnd.ts"
+import { hasOperations } from "./Journal.ts"
 import { jsonCoder } from "./JsonCoder.ts"
 import { readStart } from "./Ledger.ts"
 import { condemn, type Verdict } from "./LiveAttempt.ts"
@@ -35,9 +38,14 @@ const inputOf = ({ thread, live }: Running, agent: AgentLive<never>["agent"]): I
   const json = attempt((): unknown => JSON.parse(text))
   if (json._tag === "Threw") return ended({ _tag: "Unreadable", what: "submissions" })
   const input = jsonCoder(agent.input).decode(json.value)
-  return Result.isSuccess(input)
-    ? { _tag: "Input", value: input.success }
-    : ended({ _tag: "Failed", failure: systemFailure("InputInvalid", input.failure) })
+  if (Result.isSuccess(input)) return { _tag: "Input", value: input.success }
+  const begun = attempt(() => hasOperations(thread.host.storage.sql, live.sequence))
+  if (begun._tag === "Threw") return ended(verdictOfThrown(begun.error))
+  return ended(
+    begun.value
+      ? { _tag: "Mismatch", name: live.row.agent } // G5
+      : { _tag: "Failed", failure: systemFailure("InputInvalid", input.failure) },
+  )
 }
 
 /** Passes what the end of the handler means. */

@@ -201,6 +201,13 @@ export const recordedRaces = (
     )
     .map(({ races }) => races)
 
+/** Whether a run has come so far that an operation of it is on record. */
+export const hasOperations = (sql: Sql, submission: number): boolean =>
+  sql.all(
+    `SELECT 1 FROM journal WHERE submission = ? AND name IS NOT NULL AND NOT (${isUnread}) LIMIT 1`,
+    submission,
+  ).length > 0
+
 /** When a record of a named operation was written. */
 export const findRecordedAt = (
   sql: Sql,

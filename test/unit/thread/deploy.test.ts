@@ -2,7 +2,9 @@
 import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
-import { accepted, drain, go, makeWorld } from "./harness.ts"
+import { accepted, answers, drain, go, makeWorld } from "./harness.ts"
+import { taken } from "./operators.ts"
+import { outputOf, outside } from "./waits.ts"
 
 describe("a deploy over work in flight", () => {
   it("runs a renamed step anew, and leaves the outcome under its old name where it is", async () => {
@@ -36,6 +38,34 @@ describe("a deploy over work in flight", () => {
     expect((await go(world.status(submissionId))).settlement).toMatchObject({
       outcome: "completed",
       output: "by reserve-2",
+    })
+  })
+
+  it("holds a run that has done something where its input is read no more, and fails what waits in the queue", async () => {
+    const io = (input: unknown) => ({ input: input as typeof Schema.Json, output: Schema.Json })
+    const agentOf = (input: unknown) =>
+      Agent.make("agent", io(input)).handler((_, run) =>
+        Effect.gen(function* () {
+          yield* run.step("charge", Schema.Json, Effect.succeed(1))
+          yield* run.approval("ok", { summary: "?" })
+          return "done"
+        }),
+      )
+    const world = makeWorld({ agents: [agentOf(Schema.String)] })
+    const { submissionId } = await accepted(world.admit("agent", "text"))
+    const queued = await accepted(world.admit("agent", "text"))
+    await drain(world)
+    world.crash({ agents: [agentOf(Schema.Number)] })
+    await taken(outside(world).decide(submissionId, "ok", true))
+    expect(await answers(world.process())).toMatchObject([{ _tag: "BindingUnavailable" }])
+    world.crash({ agents: [agentOf(Schema.String)] })
+    world.time.now += 3_600_000
+    expect(await answers(world.process())).toMatchObject([{ _tag: "Settled", submissionId }])
+    expect(await outputOf(world, submissionId)).toBe("done")
+    world.crash({ agents: [agentOf(Schema.Number)] })
+    await drain(world)
+    expect((await go(world.status(queued.submissionId))).settlement).toMatchObject({
+      failure: { tag: "InputInvalid" },
     })
   })
 })
