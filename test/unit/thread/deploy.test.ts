@@ -53,7 +53,6 @@ describe("a deploy over work in flight", () => {
       )
     const world = makeWorld({ agents: [agentOf(Schema.String)] })
     const { submissionId } = await accepted(world.admit("agent", "text"))
-    const queued = await accepted(world.admit("agent", "text"))
     await drain(world)
     world.crash({ agents: [agentOf(Schema.Number)] })
     await taken(outside(world).decide(submissionId, "ok", true))
@@ -62,6 +61,7 @@ describe("a deploy over work in flight", () => {
     world.time.now += 3_600_000
     expect(await answers(world.process())).toMatchObject([{ _tag: "Settled", submissionId }])
     expect(await outputOf(world, submissionId)).toBe("done")
+    const queued = await accepted(world.admit("agent", "text"))
     world.crash({ agents: [agentOf(Schema.Number)] })
     await drain(world)
     expect((await go(world.status(queued.submissionId))).settlement).toMatchObject({
