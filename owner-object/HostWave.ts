@@ -207,6 +207,16 @@ export const flyHost = (owner: Owner, life: Life, pass: RunningPass, lane: HostL
     if (row.stopped === codeVersion) yield* tellStopped(lane)
   })
 
+/** A time that has come stands until its wave: one that is told from the clock would move ahead of it for ever. */
+const wanted = (
+  { nextAt }: HostRow,
+  answered: number | undefined,
+  now: number,
+): number | undefined =>
+  nextAt !== undefined && nextAt <= now && answered !== undefined && answered > nextAt
+    ? nextAt
+    : answered
+
 /** Stores when a lane wants its next wave. Without an answer a wave finds out. // HW4 HW5 */
 const readOne = (owner: Owner, life: Life, lane: HostLane<never>) =>
   Effect.gen(function* () {
@@ -217,7 +227,8 @@ const readOne = (owner: Owner, life: Life, lane: HostLane<never>) =>
       yield* Effect.logDebug(`the host lane "${lane.name}" told no time: ${causeText(read.cause)}`)
     const stored = hostRowOf(life.maintenance, lane.name)
     if (hosts.waves.has(lane.name) || hosts.ends.get(lane.name) !== ends) return // HW5
-    const at = Exit.isSuccess(read) ? read.value.at : (stored.nextAt ?? owner.host.now())
+    const now = owner.host.now()
+    const at = Exit.isSuccess(read) ? wanted(stored, read.value.at, now) : (stored.nextAt ?? now)
     if (at === stored.nextAt) return
     yield* quietBlock(owner, life, "host", (block) =>
       writeHost(block, lane.name, wishing(hostRowOf(block.maintenance, lane.name), at)),

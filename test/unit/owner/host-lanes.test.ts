@@ -77,6 +77,19 @@ describe("a host lane", () => {
     expect(world.storage.alarmAt()).toBeGreaterThan(Date.now() + 30_000)
   })
 
+  it("whose time is told from the clock comes at the time that was told first", async () => {
+    const { lane, state } = laneOf(() => Effect.void)
+    const world = makeWorld({
+      ...lane,
+      allowanceMillis: 5_000,
+      nextDeadline: ({ now }) => Effect.succeed(state.waves < 2 ? now + 100 : undefined),
+    })
+    await run(world.submit("a"))
+    await world.alarmsUntil("two waves", () => state.waves === 2)
+    await world.quiet()
+    expect(await statusOf(world)).toMatchObject({ state: "idle", failures: 0 })
+  })
+
   it("is asked again by the alarm where its object dies before the answer", async () => {
     const { lane, state } = laneOf(() => Effect.void, 1)
     let isSilent = true
