@@ -49,8 +49,14 @@ const measureAll = async (
     const results: Array<Result> = []
     for (const row of wanted) {
       tell(`${row.name} `)
-      results.push(await measureRow({ product, floor, builds }, row, () => tell(".")))
-      tell("\n")
+      try {
+        results.push(await measureRow({ product, floor, builds }, row, () => tell(".")))
+        tell("\n")
+      } catch (error) {
+        // The others are measured all the same.
+        process.exitCode = 1
+        tell(`was not measured: ${error instanceof Error ? error.message : String(error)}\n`)
+      }
     }
     return results
   } finally {
