@@ -1,8 +1,8 @@
 /**
  * What the load from outside may tell a Worker under measurement: hold its owners before their next pass, let them go,
  * and answer once so many submissions have settled. Both Workers have the same.
- *
- * - C1 Nothing here runs while work is processed but two counters and a look at a flag.
+
+ * Nothing here runs while work is processed but two counters and a look at a flag.
  */
 
 const state = { held: false, settled: 0 }

@@ -3,7 +3,6 @@
  * It stands between the product's adapter and the storage of an object, in the code that is measured.
  *
  * - M1 Only objects of an owner called `counted.…` are counted: to count costs, and the others are timed.
- * - M2 Nothing is counted that a measurement itself asks for.
  */
 
 export interface Counts {

@@ -1,9 +1,8 @@
 /**
  * `npm run bench`: the floor, the product and how it scales, measured in one run against local workerd.
  *
- * - B1 It ends by itself: each row is bounded, and so is how often it is measured.
- * - B2 The floor and the product take turns in each run of a row, so that a slow moment meets both.
- * - B3 A missed budget is told, and is no failure of the command: figures are for people to judge.
+ * It ends by itself: each row is bounded, and so is how often it is measured. The floor and the product take turns in
+ * each run of a row, so that a slow moment meets both. A missed budget is told, and is no failure of the command.
  */
 import { writeFileSync } from "node:fs"
 import { flagsOf, runScript, UsageError } from "../scripts/flags.ts"

@@ -20,7 +20,7 @@ import { ticketAside } from "./Aside.ts"
 import { isFaulted, moved, movedAgents } from "./Counters.ts"
 import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
-import { hostsDueAt } from "./Hosts.ts"
+import { hostsLookAt } from "./Hosts.ts"
 import { agentAtWork, emptyLane, isHeld, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
@@ -88,7 +88,10 @@ export const deadlinesOf = (block: Block): AlarmSlot.Deadlines => ({
   entryAt: entryAtOf(block),
   projectAt: Projected.deadlineOf(block),
   rideMillis: block.limits.projectionRideMillis,
-  hostAt: hostsDueAt(block.life, block.maintenance),
+  hostAt: hostsLookAt(block.life, block.maintenance, {
+    hostReadMillis: block.limits.hostReadMillis,
+    now: block.now,
+  }),
 })
 
 export const setIncarnation = (block: Block, incarnation: number): void => {

@@ -62,6 +62,20 @@ export const hostsDueAt = (
   return first === Infinity ? undefined : first
 }
 
+/**
+ * When an object must look at them: for the first wave; and where its life ends while the application is asked when it
+ * wants one, to ask again.
+ */
+export const hostsLookAt = (
+  life: WithHosts,
+  maintenance: Pick<MaintenanceRow, "hostLanes">,
+  { hostReadMillis, now }: { readonly hostReadMillis: number; readonly now: number },
+): number | undefined => {
+  const dueAt = hostsDueAt(life, maintenance)
+  const askAt = life.hosts.reading === "no" ? undefined : now + 2 * hostReadMillis
+  return dueAt === undefined || askAt === undefined ? (dueAt ?? askAt) : Math.min(dueAt, askAt)
+}
+
 /** What `maintenanceStatus` tells of them. */
 export const hostStatus = (
   { codeVersion, lanes, waves }: Hosts,

@@ -136,6 +136,8 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
   // The oldest first: each report tells a few, however many there are.
   `CREATE INDEX waitOrder ON waits (submission, sinceAt)`,
+  // Each answer looks for what is due before it, of however many are open.
+  `CREATE INDEX waitTimes ON waits (submission, dueAt) WHERE dueAt IS NOT NULL`,
   `CREATE TABLE children (
     submission INTEGER NOT NULL,
     name TEXT NOT NULL,
@@ -205,6 +207,8 @@ const conversationTables: ReadonlyArray<string> = [
     name TEXT PRIMARY KEY,
     passed INTEGER NOT NULL
   ) WITHOUT ROWID`,
+  // In which branches of races a record was written: names in branches that have lost stay used.
+  `ALTER TABLE journal ADD COLUMN races TEXT`,
   // What retention has put off.
   `CREATE TABLE unpruned (
     lookAt INTEGER NOT NULL,
@@ -213,22 +217,12 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
 ]
 
-/**
- * In which branches of races a record was written: names in branches that have lost stay used. And the times of waits:
- * each answer looks for what is due before it, of however many are open.
- */
-const raceTables: ReadonlyArray<string> = [
-  `ALTER TABLE journal ADD COLUMN races TEXT`,
-  `CREATE INDEX waitTimes ON waits (submission, dueAt) WHERE dueAt IS NOT NULL`,
-]
-
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   firstTables,
   operatedTables,
   resubmittedTables,
   conversationTables,
-  raceTables,
 ]
 
 export const latestVersion = migrations.length
@@ -245,15 +239,28 @@ export const tablesVersion = (sql: Sql): number =>
 
 /** Brings the tables from `version` to the latest. Inside a block. */
 export const migrate = (sql: Sql, version: number, now: number): void => {
-  for (const [index, statements] of migrations.entries()) {
-    if (index < version) continue // T2
-    for (const statement of statements) sql.run(statement)
-    sql.run("INSERT INTO schemaVersions (version, appliedAt) VALUES (?, ?)", index + 1, now) // T2
-  }
+  for (const statement of migrations.slice(version).flat()) sql.run(statement)
+  sql.run("INSERT INTO schemaVersions (version, appliedAt) VALUES (?, ?)", latestVersion, now) // T2
 }
+
+/** With the columns that later versions added in the tables as they are made: each `ALTER` reads all that was made. */
+const withColumns = (statements: ReadonlyArray<string>): ReadonlyArray<string> =>
+  statements.reduce<ReadonlyArray<string>>((made, statement) => {
+    const [, table, column] = /^ALTER TABLE (\w+) ADD COLUMN (.+)$/.exec(statement) ?? []
+    return table === undefined
+      ? [...made, statement]
+      : made.map((one) =>
+          one.startsWith(`CREATE TABLE ${table} (`)
+            ? one.replace(/\n {2}\)$/, `,\n    ${column}\n  )`)
+            : one,
+        )
+  }, [])
+
+const latestTables = withColumns(migrations.flat())
 
 /** Makes all tables. Inside the block of the first mutation. */
 export const makeTables = (sql: Sql, now: number): void => {
   sql.run("CREATE TABLE schemaVersions (version INTEGER PRIMARY KEY, appliedAt INTEGER NOT NULL)")
-  migrate(sql, 0, now)
+  for (const statement of latestTables) sql.run(statement)
+  sql.run("INSERT INTO schemaVersions (version, appliedAt) VALUES (?, ?)", latestVersion, now) // T2
 }

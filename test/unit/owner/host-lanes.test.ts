@@ -77,6 +77,24 @@ describe("a host lane", () => {
     expect(world.storage.alarmAt()).toBeGreaterThan(Date.now() + 30_000)
   })
 
+  it("is asked again by the alarm where its object dies before the answer", async () => {
+    const { lane, state } = laneOf(() => Effect.void, 1)
+    let isSilent = true
+    const world = makeWorld(
+      { ...lane, nextDeadline: (about) => (isSilent ? Effect.never : lane.nextDeadline(about)) },
+      { limits: { hostReadMillis: 200 } },
+    )
+    await run(world.submit("a"))
+    await world.alarmsUntil("settled", () => world.thread("a").settled.length === 1)
+    await world.until("its event has ended", () => !world.isDelivering())
+    expect(world.storage.alarmAt()).not.toBeNull()
+    world.crash()
+    isSilent = false
+    await world.alarmsUntil("a wave", () => state.waves === 1)
+    await world.quiet()
+    expect(await statusOf(world)).toMatchObject({ state: "idle", failures: 0 })
+  })
+
   it("that fails waits longer each time, once an event, and is forgiven when it succeeds", async () => {
     const { lane, state } = laneOf((n) => (n < 4 ? Effect.fail("no") : Effect.void), 4)
     const world = makeWorld(lane)

@@ -28,11 +28,20 @@ const takeBack = (world: World): void => {
     "ALTER TABLE meta DROP COLUMN pause",
     "ALTER TABLE meta DROP COLUMN pauseGeneration",
     "ALTER TABLE meta DROP COLUMN forgottenAt",
-    "DELETE FROM schemaVersions WHERE version > 1",
+    "UPDATE schemaVersions SET version = 1",
   ])
     world.storage.sql.run(statement)
   world.crash()
 }
+
+/** What there is, made at once or by versions. */
+const columns = (world: World): ReadonlyArray<string> =>
+  world.storage.sql
+    .all<{ name: string }>(
+      `SELECT s.name || '.' || c.name AS name FROM sqlite_schema s, pragma_table_info(s.name) c
+       UNION SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY 1`,
+    )
+    .map(({ name }) => name)
 
 const versions = (world: World) =>
   world.storage.sql
@@ -45,10 +54,13 @@ describe("a thread of the first release", () => {
     const settled = await accepted(world.admit("echo", "a"))
     await drain(world)
     const waiting = await accepted(world.admit("echo", "b"))
+    const made = columns(world)
+    expect(made).toContain("journal.races")
     takeBack(world)
     expect(versions(world)).toEqual([1])
     expect(await go(world.status(settled.submissionId))).toMatchObject({ state: "settled" })
-    expect(versions(world)).toEqual(Array.from({ length: latestVersion }, (_, index) => index + 1))
+    expect(versions(world)).toEqual([1, latestVersion])
+    expect(columns(world)).toEqual(made)
     const operator = operate(world)
     await taken(operator.pause())
     expect(await tags(world.process())).toEqual(["Paused"])
