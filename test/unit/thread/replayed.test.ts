@@ -131,12 +131,15 @@ describe("a call that is carried out again later", () => {
     await accepted(world.admit("parent", null))
     await tags(world.process())
     await acknowledged(world, await claimed(world), { _tag: "Taken" })
+    const earlier = { ...about(world), fence: world.generation(), anew: true }
     const visit = { ...about(world), fence: world.generation(), anew: true }
     expect((await go(world.asOwner.inspect(visit))).report.outboxAt).toBeDefined()
     const asked = await claimed(world)
     expect(asked).toMatchObject([{ _tag: "ChildAsk" }])
     await acknowledged(world, asked, { _tag: "Taken" })
     expect((await go(world.asOwner.inspect(visit))).report.outboxAt).toBeUndefined()
+    // It comes behind one that was sent later.
+    expect((await go(world.asOwner.inspect(earlier))).report.outboxAt).toBeUndefined()
     // An owner that was lost may come back below the fence.
     const below = makeGeneration({ incarnation: 0, counter: 1 })
     const another = { ...about(world), fence: below, anew: true }
