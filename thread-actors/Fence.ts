@@ -2,12 +2,13 @@
  * The fence: which mutations of its owner a thread still takes.
  *
  * - F1 A generation at or below the fence, or one that was refused before, is refused whatever comes.
- * - F3 A visit asks after children once: a replay of it would queue questions of which the owner knows nothing.
+ * - F3 A visit asks after children once, and not behind a later one: it would queue questions of which the owner knows
+ *   nothing.
  * - F2 A refused generation is kept, so that a replay of the call by the platform cannot land behind the
  *   owner's back.
  */
 import { Unavailable } from "../contracts/Errors.ts"
-import type { Generation } from "../contracts/Identifiers.ts"
+import { type Generation, incarnationOf } from "../contracts/Identifiers.ts"
 import { askAfterChildren } from "./AskAfterChildren.ts"
 import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
 import { checkHeader } from "./Header.ts"
@@ -45,16 +46,20 @@ export const raiseFence = (block: Block, generation: Generation): void => {
   touch(block)
 }
 
+/** Whether an owner has sent it before what stands, as far as one of its lives tells: one that was lost may come back below. */
+const isOlder = (generation: Generation, old: Generation | null): boolean =>
+  old !== null && generation < old && incarnationOf(generation) === incarnationOf(old)
+
 /** A fenced visit. One of an owner that knows nothing of the thread any more has it ask after what it waits for. */
 export const fence = (
   thread: Thread,
   visit: Identity & { readonly generation: Generation; readonly anew?: boolean | undefined },
 ): void =>
   transactFirst(thread, visit, (block) => {
+    const { fence: old, refused, unreadable } = block.header
     raiseFence(block, visit.generation)
-    const { refused, unreadable } = block.header
     if (visit.anew !== true || unreadable !== undefined) return
-    if (refused.includes(visit.generation)) return // F3
+    if (refused.includes(visit.generation) || isOlder(visit.generation, old)) return // F3
     remember(block, visit.generation)
     askAfterChildren(block)
   })

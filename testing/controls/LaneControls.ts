@@ -40,10 +40,11 @@ export const laneControls: ReadonlyArray<Control> = [
         replace: "const late = refused.includes(generation)",
       },
     ],
-    // Its admission lands after its owner has given up on it, and has looked.
+    // An admission lands after its owner has given up on it, and has looked. Another was answered meanwhile, so that the look
+    // is of a newer generation: its own is kept by a look at a thread of which nothing was known.
     pinned: world({
       rates: vanishes,
-      operations: [submits(0, "k0", [])],
+      operations: [submits(0, "k0", []), submits(1_000, "k1", [])],
       strikes: [ofRequest(t0, "admit", 1, { _tag: "Late", millis: 40_000 })],
     }),
   },

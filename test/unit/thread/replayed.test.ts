@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { ThreadId } from "../../../contracts/Identifiers.ts"
+import { makeGeneration, ThreadId } from "../../../contracts/Identifiers.ts"
 import type { OutboxEntry } from "../../../contracts/Outbox.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { accepted, go, makeWorld, refusal, tags, type World } from "./harness.ts"
@@ -131,14 +131,21 @@ describe("a call that is carried out again later", () => {
     await accepted(world.admit("parent", null))
     await tags(world.process())
     await acknowledged(world, await claimed(world), { _tag: "Taken" })
+    const earlier = { ...about(world), fence: world.generation(), anew: true }
     const visit = { ...about(world), fence: world.generation(), anew: true }
     expect((await go(world.asOwner.inspect(visit))).report.outboxAt).toBeDefined()
     const asked = await claimed(world)
     expect(asked).toMatchObject([{ _tag: "ChildAsk" }])
     await acknowledged(world, asked, { _tag: "Taken" })
     expect((await go(world.asOwner.inspect(visit))).report.outboxAt).toBeUndefined()
-    const another = { ...about(world), fence: world.generation(), anew: true }
+    // It comes behind one that was sent later.
+    expect((await go(world.asOwner.inspect(earlier))).report.outboxAt).toBeUndefined()
+    // An owner that was lost may come back below the fence.
+    const below = makeGeneration({ incarnation: 0, counter: 1 })
+    const another = { ...about(world), fence: below, anew: true }
     expect((await go(world.asOwner.inspect(another))).report.outboxAt).toBeDefined()
+    await acknowledged(world, await claimed(world), { _tag: "Taken" })
+    expect((await go(world.asOwner.inspect(another))).report.outboxAt).toBeUndefined()
   })
 
   it("parks no message that somebody has had carried again", async () => {
