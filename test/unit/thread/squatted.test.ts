@@ -20,8 +20,8 @@ const parent = { threadId: "p", submissionId: from.submissionId, name: "kid", de
 const squatted = async (origin: object) => {
   const world = makeWorld({ agents: [Kid] })
   const squatter = await accepted(world.admit("kid", 1, { idempotencyKey: id }))
-  const come = await accepted(world.admit("kid", 1, { idempotencyKey: id, ...origin } as never))
-  const again = await accepted(world.admit("kid", 1, { idempotencyKey: id, ...origin } as never))
+  const come = await accepted(world.admit("kid", 1, { idempotencyKey: id, ...origin }))
+  const again = await accepted(world.admit("kid", 1, { idempotencyKey: id, ...origin }))
   expect(come).toMatchObject({ duplicate: false })
   expect(come.submissionId).not.toBe(squatter.submissionId)
   expect(again).toMatchObject({ duplicate: true, submissionId: come.submissionId })
