@@ -109,8 +109,8 @@ export const runControls: ReadonlyArray<Control> = [
     edits: [
       {
         file: "thread-actors/Admission.ts",
-        find: "    admission.idempotencyKey,\n    admission.agent,",
-        replace: "    `${admission.idempotencyKey}#${sequence}`,\n    admission.agent,",
+        find: "    keyText(admission),\n    admission.agent,",
+        replace: "    `${keyText(admission)}#${sequence}`,\n    admission.agent,",
       },
     ],
     pinned: world({
