@@ -37,6 +37,15 @@ const acknowledged = async (
   return call
 }
 
+/** A child, and the run of another thread that has asked for it. */
+const childId = "c".repeat(32)
+const parent = {
+  threadId: "p",
+  submissionId: "01900000-0000-7000-8000-000000000001",
+  name: "kid",
+  depth: 1,
+}
+
 describe("a call that is carried out again later", () => {
   it("decides nothing where its approval was not asked for yet when it was answered", async () => {
     const Refund = Agent.make("refund", io).handler((_, run) =>
@@ -104,13 +113,6 @@ describe("a call that is carried out again later", () => {
   it("has no parent told a second time by a child that has settled meanwhile", async () => {
     const Kid = Agent.make("kid", io).handler(() => Effect.succeed(1))
     const world = makeWorld({ agents: [Kid] })
-    const childId = "c".repeat(32)
-    const parent = {
-      threadId: "p",
-      submissionId: "01900000-0000-7000-8000-000000000001",
-      name: "kid",
-      depth: 1,
-    }
     await accepted(world.admit("kid", null, { idempotencyKey: childId, parent } as never))
     const words = { childId, author: "heddle", reason: "over", principal: "alice" }
     const word = { ...about(world), ...words } as never
@@ -167,13 +169,6 @@ describe("a call that is carried out again later", () => {
   it("takes back no word of a child to a parent that has asked again", async () => {
     const Kid = Agent.make("kid", io).handler(() => Effect.succeed(1))
     const world = makeWorld({ agents: [Kid] })
-    const childId = "c".repeat(32)
-    const parent = {
-      threadId: "p",
-      submissionId: "01900000-0000-7000-8000-000000000001",
-      name: "kid",
-      depth: 1,
-    }
     await accepted(world.admit("kid", null, { idempotencyKey: childId, parent } as never))
     await tags(world.process())
     const word = await acknowledged(world, await claimed(world), { _tag: "Taken" })
