@@ -81,7 +81,9 @@ export const mayBeNew = (
      FROM submissions s WHERE s.id = ?`,
     first.submissionId,
   )
-  const settledAt = row?.settledAt ?? undefined
+  // Of a thread that was forgotten since nobody can tell when it had settled.
+  if (row === undefined) return true
+  const settledAt = row.settledAt ?? undefined
   return (
     settledAt !== undefined && second.acceptedAt + 2 * plan.skewMillis >= settledAt + shortest(plan)
   )
