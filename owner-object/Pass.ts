@@ -41,6 +41,7 @@ import { pickReads } from "./ReadOutcomes.ts"
 import * as Projected from "./Projected.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { select } from "./Select.ts"
+import { tablesOf } from "./TicketIndex.ts"
 
 type EndedBy = MaintenancePassReport["endedBy"]
 
@@ -62,7 +63,7 @@ const anythingDue = (block: Block, pass: RunningPass): boolean => {
   const { sql } = block.host.storage
   const ticket = earliestTicket(sql, mayStart(block))
   const free = mayStart(block) ? freeTicket(block) : undefined
-  const tables = { sql, version: block.life.version }
+  const tables = tablesOf(sql, block.life)
   const tickets = [ticket, free, earliestOutbox(tables), earliestPublication(tables)]
   return Math.min(...tickets.map((one) => one ?? Infinity)) < dueBefore(block.now)
 }
@@ -147,8 +148,9 @@ const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
     const now = owner.host.now()
     const { sql } = owner.host.storage
     const ticket = nextFutureTicket(sql, now)
-    const outbox = nextFutureOutbox({ sql, version: life.version }, now)
-    const record = nextFuturePublication({ sql, version: life.version }, now)
+    const tables = tablesOf(sql, life)
+    const outbox = nextFutureOutbox(tables, now)
+    const record = nextFuturePublication(tables, now)
     const laneAt = ticketMillis(
       Math.min(ticket ?? Infinity, outbox ?? Infinity, record ?? Infinity),
     )

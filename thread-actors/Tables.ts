@@ -217,6 +217,22 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
 ]
 
+/** What most threads never put anything into. */
+export const asideTables: ReadonlySet<string> = new Set([
+  "deferred",
+  "calls",
+  "parked",
+  "resubmissions",
+  "waits",
+  "children",
+  "abortMarks",
+  "callbacks",
+  "joined",
+  "outbox",
+  "schedules",
+  "unpruned",
+])
+
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   firstTables,
