@@ -12,7 +12,7 @@ export const outboxColumns = { at: "outbox_at", slow: "outbox_slow" } as const
 export const publicationColumns = { at: "publish_at", slow: "publish_slow" } as const
 
 /** Kinds of work, and columns of tickets. */
-export type Idle = Set<string>
+export type Idle = Set<string> // Y2
 
 /** Takes away what this lane, as it is written now, has after all. // Y1 */
 export const wakeFor = (idle: Idle, { outboxTicket, publishTicket, work }: Lane): void => {
