@@ -44,10 +44,15 @@ export const buildBoth = async (): Promise<Builds> => ({
   floor: await buildWorker(join(repositoryRoot, "bench", "floor", "wrangler.toml")),
 })
 
-const serve = async (build: WorkerBuild): Promise<Served> => {
+const serve = async (build: WorkerBuild, flags: ReadonlyArray<string> = []): Promise<Served> => {
   const { folder, remove } = await temporaryFolder("heddle-bench-")
   const persistDir = join(folder, "objects")
-  const running = await startWorkerd({ build, persistDir, secret, v8Flags: ["--expose-gc"] })
+  const running = await startWorkerd({
+    build,
+    persistDir,
+    secret,
+    v8Flags: ["--expose-gc", ...flags],
+  })
   const ask: Served["ask"] = async (path, parameters = {}) => {
     const url = new URL(path, running.url)
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, `${value}`)
@@ -75,8 +80,11 @@ const serve = async (build: WorkerBuild): Promise<Served> => {
 
 export const serveFloor = (builds: Builds): Promise<Served> => serve(builds.floor)
 
-export const serveProduct = async (builds: Builds): Promise<Product> => {
-  const served = await serve(builds.product)
+export const serveProduct = async (
+  builds: Builds,
+  flags: ReadonlyArray<string> = [],
+): Promise<Product> => {
+  const served = await serve(builds.product, flags)
   const token = await mintToken({
     grants: decodeGrants({ principal: "bench", owners: ["*"] }),
     secret,
