@@ -44,7 +44,15 @@ export const buildBoth = async (): Promise<Builds> => ({
   floor: await buildWorker(join(repositoryRoot, "bench", "floor", "wrangler.toml")),
 })
 
-const serve = async (build: WorkerBuild, flags: ReadonlyArray<string> = []): Promise<Served> => {
+interface Engine {
+  readonly flags?: ReadonlyArray<string>
+  readonly inspectorPort?: number
+}
+
+const serve = async (
+  build: WorkerBuild,
+  { flags = [], inspectorPort }: Engine = {},
+): Promise<Served> => {
   const { folder, remove } = await temporaryFolder("heddle-bench-")
   const persistDir = join(folder, "objects")
   const running = await startWorkerd({
@@ -52,6 +60,7 @@ const serve = async (build: WorkerBuild, flags: ReadonlyArray<string> = []): Pro
     persistDir,
     secret,
     v8Flags: ["--expose-gc", ...flags],
+    inspectorPort,
   })
   const ask: Served["ask"] = async (path, parameters = {}) => {
     const url = new URL(path, running.url)
@@ -80,11 +89,8 @@ const serve = async (build: WorkerBuild, flags: ReadonlyArray<string> = []): Pro
 
 export const serveFloor = (builds: Builds): Promise<Served> => serve(builds.floor)
 
-export const serveProduct = async (
-  builds: Builds,
-  flags: ReadonlyArray<string> = [],
-): Promise<Product> => {
-  const served = await serve(builds.product, flags)
+export const serveProduct = async (builds: Builds, engine: Engine = {}): Promise<Product> => {
+  const served = await serve(builds.product, engine)
   const token = await mintToken({
     grants: decodeGrants({ principal: "bench", owners: ["*"] }),
     secret,

@@ -14,6 +14,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { AgentId, type OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import type { Counts } from "../Meter.ts"
 import { computedMillis } from "../Process.ts"
+import { filesOf, freePort, profiled, sharesOf } from "../Profile.ts"
 import { median } from "../Row.ts"
 import { submitAll } from "../rows/Drain.ts"
 import { type Builds, freshOwner, type Product, serveProduct } from "../Served.ts"
@@ -347,27 +348,59 @@ const shapes: ReadonlyArray<{
   },
 ]
 
-/** From the first submit until the last settlement, the median of three. */
-export const measurePaces = (builds: Builds): Promise<ReadonlyArray<Pace>> =>
-  inProcess(builds, async (product) => {
-    const one = async ({ submissions, submit }: (typeof shapes)[number]) => {
-      const [start, computed] = [performance.now(), await computedMillis(product)]
-      await settling(product, submissions, () => submit(product, freshOwner()))
-      return {
-        perSecond: Math.round((submissions * 1_000) / (performance.now() - start)),
-        computedMillis: ((await computedMillis(product)) - computed) / submissions,
-      }
+type Shape = (typeof shapes)[number]
+
+/** From the first submit until the last settlement. */
+const onePace = async (product: Product, { submissions, submit }: Shape) => {
+  const [start, computed] = [performance.now(), await computedMillis(product)]
+  await settling(product, submissions, () => submit(product, freshOwner()))
+  return {
+    perSecond: Math.round((submissions * 1_000) / (performance.now() - start)),
+    computedMillis: ((await computedMillis(product)) - computed) / submissions,
+  }
+}
+
+/** The share of each in what is computed: sampled apart, since sampling computes, too. */
+const shareOf = async (builds: Builds, shape: Shape) => {
+  const inspectorPort = await freePort()
+  const product = await serveProduct(builds, { inspectorPort })
+  try {
+    await onePace(product, shape)
+    const profile = await profiled(inspectorPort, () => onePace(product, shape))
+    const folders = ["owner-object", "thread-actors", "client"] as const
+    const shares = sharesOf(profile, filesOf(builds.product.module), folders)
+    const rounded = (folder: string): number => Math.round((shares[folder] ?? 0) * 1_000) / 1_000
+    const [owner, ofThread, worker] = folders
+    return {
+      ownerShare: rounded(owner),
+      threadShare: rounded(ofThread),
+      workerShare: rounded(worker),
     }
-    const paces: Array<Pace> = []
-    for (const shape of shapes) {
+  } finally {
+    await product.stop()
+  }
+}
+
+/** The median of three. */
+export const measurePaces = async (builds: Builds): Promise<ReadonlyArray<Pace>> => {
+  const paces: Array<Pace> = []
+  for (const shape of shapes) {
+    const found = await inProcess(builds, async (product) => {
       // What is compiled once is no submission's.
-      await one(shape)
-      const all = [await one(shape), await one(shape), await one(shape)]
-      paces.push({
-        title: shape.title,
-        perSecond: median(all.map(({ perSecond }) => perSecond)),
-        computedMillis: Math.round(median(all.map((found) => found.computedMillis)) * 100) / 100,
-      })
-    }
-    return paces
-  })
+      await onePace(product, shape)
+      return [
+        await onePace(product, shape),
+        await onePace(product, shape),
+        await onePace(product, shape),
+      ]
+    })
+    const computed = median(found.map((pace) => pace.computedMillis))
+    paces.push({
+      title: shape.title,
+      perSecond: median(found.map(({ perSecond }) => perSecond)),
+      computedMillis: Math.round(computed * 100) / 100,
+      ...(await shareOf(builds, shape)),
+    })
+  }
+  return paces
+}

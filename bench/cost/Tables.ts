@@ -14,7 +14,7 @@ import {
   readOn,
   sources,
 } from "./Prices.ts"
-import type { Counted, Usage } from "./Usage.ts"
+import type { Counted, Pace, Usage } from "./Usage.ts"
 
 type Cell = string | number
 
@@ -30,6 +30,9 @@ const million = 1_000_000
 const rounded = (value: number, digits: number): string => `${Number(value.toFixed(digits))}`
 
 const whole = (value: number): string => Math.round(value).toLocaleString("en-US")
+
+/** Of what is known roughly: two digits. */
+const hundreds = (value: number): string => whole(Number(value.toPrecision(2)))
 
 const dollars = (value: number): string => {
   if (value >= 0.005) return value.toFixed(2)
@@ -163,14 +166,34 @@ const alwaysLine = (): string => {
   return `An object that never rests is billed ${whole(duration)} GB-s a month of 30 days: $${dollarsOf("duration", duration).toFixed(2)}.`
 }
 
+/** What the owner computes: its own code, and with that its part of what is nobody's. */
+const ownerMillis = (pace: Pace): readonly [number, number] => {
+  const { computedMillis, ownerShare, threadShare, workerShare } = pace
+  return [
+    computedMillis * ownerShare,
+    (computedMillis * ownerShare) / (ownerShare + threadShare + workerShare),
+  ]
+}
+
 const paceTable = ({ paces }: Counted): string =>
   tableOf(
-    ["one owner, submissions that do nothing", "settled a second, here", "computing of each, ms"],
-    paces.map(({ computedMillis, perSecond, title }) => [
-      title,
-      whole(perSecond),
-      rounded(computedMillis, 2),
-    ]),
+    [
+      "one owner, submissions that do nothing",
+      "settled a second, here",
+      "computing of each, ms",
+      "of that the owner, ms",
+      "so its thread bears, a second",
+    ],
+    paces.map((pace) => {
+      const [least, most] = ownerMillis(pace)
+      return [
+        pace.title,
+        whole(pace.perSecond),
+        rounded(pace.computedMillis, 2),
+        `${rounded(least, 2)} – ${rounded(most, 2)}`,
+        `${hundreds(1_000 / most)} – ${hundreds(1_000 / least)}`,
+      ]
+    }),
   )
 
 const requestsLine = ({ usages }: Counted): string => {

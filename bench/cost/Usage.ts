@@ -49,6 +49,10 @@ export interface Pace {
   readonly perSecond: number
   /** What one submission computes: in the Worker, the owner and its thread together. */
   readonly computedMillis: number
+  /** Shares of that, by samples: in the owner's own code, in the thread's, in the Worker's. */
+  readonly ownerShare: number
+  readonly threadShare: number
+  readonly workerShare: number
 }
 
 export interface Counted {

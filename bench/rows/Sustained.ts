@@ -74,7 +74,7 @@ const part = async (product: Product, ownerId: OwnerId, seconds: number): Promis
 }
 
 const sustained = async ({ builds }: World) => {
-  const product = await serveProduct(builds, heapFlags)
+  const product = await serveProduct(builds, { flags: heapFlags })
   try {
     const ownerId = freshOwner("counted")
     await part(product, ownerId, secondsOf.warm) // S3
