@@ -104,6 +104,20 @@ export const serveProduct = async (builds: Builds, engine: Engine = {}): Promise
   return { ...served, token, client: Context.get(context, HeddleClient) }
 }
 
+/** In a process of its own, which is gone afterwards. */
+export const withProduct = async <A>(
+  builds: Builds,
+  measure: (product: Product) => Promise<A>,
+  engine: Engine = {},
+): Promise<A> => {
+  const product = await serveProduct(builds, engine)
+  try {
+    return await measure(product)
+  } finally {
+    await product.stop()
+  }
+}
+
 let made = 0
 
 /** A name for an owner that nothing was measured on yet. */

@@ -27,7 +27,7 @@ const usage = `usage: npm run bench [-- --json] [-- --only NAME] [-- --list]
 Measures the product against a bare implementation of the same job, in one run on this machine: about a quarter of an hour,
 five minutes of it a steady load.
 --only NAME runs the rows whose name begins so; --json prints one object; --list tells the rows.
---cost counts what submissions use of what the platform bills, about five minutes, and writes the tables of docs/cost.md;
+--cost counts what submissions use of what the platform bills, in about eight minutes, and writes the tables of docs/cost.md;
 --tables writes them from what was counted last.`
 
 const rows: ReadonlyArray<Row> = [

@@ -13,7 +13,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { AgentId, type OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import { computedMillis, heapFlags, liveBytes, residentBytes } from "../Process.ts"
 import { atMost, atMostOfFloor, median, type Row, type World } from "../Row.ts"
-import { freshOwner, type Product, serveProduct } from "../Served.ts"
+import { freshOwner, type Product, withProduct } from "../Served.ts"
 import { quiet, take } from "../Settled.ts"
 
 /** What this machine carries many times over. */
@@ -73,19 +73,19 @@ const part = async (product: Product, ownerId: OwnerId, seconds: number): Promis
   }
 }
 
-const sustained = async ({ builds }: World) => {
-  const product = await serveProduct(builds, { flags: heapFlags })
-  try {
-    const ownerId = freshOwner("counted")
-    await part(product, ownerId, secondsOf.warm) // S3
-    const early = await part(product, ownerId, secondsOf.early)
-    const between = await part(product, ownerId, secondsOf.between)
-    const late = await part(product, ownerId, secondsOf.late)
-    return { early, late, since: between.submissions + late.submissions }
-  } finally {
-    await product.stop()
-  }
-}
+const sustained = ({ builds }: World) =>
+  withProduct(
+    builds,
+    async (product) => {
+      const ownerId = freshOwner("counted")
+      await part(product, ownerId, secondsOf.warm) // S3
+      const early = await part(product, ownerId, secondsOf.early)
+      const between = await part(product, ownerId, secondsOf.between)
+      const late = await part(product, ownerId, secondsOf.late)
+      return { early, late, since: between.submissions + late.submissions }
+    },
+    { flags: heapFlags },
+  )
 
 let known: ReturnType<typeof sustained> | undefined
 
