@@ -243,10 +243,11 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
 
 export const latestVersion = migrations.length
 
-/** Whether a mutation has ever made tables here. */
+/** Whether a mutation has ever made tables here. Each start looks: for the first table made, and no further. */
 export const tablesExist = (sql: Sql): boolean =>
   // T1
-  sql.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schemaVersions'").length > 0
+  sql.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schemaVersions' LIMIT 1")
+    .length > 0
 
 /** The version the tables have. */
 export const tablesVersion = (sql: Sql): number =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runDurableObjectAlarm } from "cloudflare:test"
 import { type Count, orderOf, takeCount } from "./loom-meter.ts"
-import { type Loom, openLoom } from "./loom.ts"
+import { killAll, type Loom, openLoom } from "./loom.ts"
 
 const noop = { agent: "noop", input: null }
 
@@ -114,6 +114,22 @@ describe("a submission that does nothing", () => {
       expect(cost.written).toBeLessThanOrEqual(12)
       expect(cost.read).toBeLessThanOrEqual(25)
       expect(cost.alarmWrites).toBeLessThanOrEqual(0.3)
+    }),
+  )
+})
+
+describe("an object that starts again", () => {
+  it.live("finds its tables by one row of its schema, however many tables and indexes it has", () =>
+    Effect.gen(function* () {
+      const loom = yield* warm()
+      yield* killAll
+      yield* loom.submit(noop)
+      yield* loom.quiet
+      const { owner, thread } = yield* take(loom)
+      for (const { statements } of [owner, thread]) {
+        const looks = Object.entries(statements).filter(([text]) => text.includes("sqlite_schema"))
+        expect(looks.map(([, { read, times }]) => read / times)).toEqual([1])
+      }
     }),
   )
 })
