@@ -13,6 +13,7 @@ import { transportFailure } from "../contracts/transport/WireExits.ts"
 import { makeEdge } from "./Edge.ts"
 import { logDefect } from "./EdgeDefect.ts"
 import { type Identity, identityOfProps } from "./Identity.ts"
+import { observed, type ObserveInvocation } from "./Invocation.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
 import { type Admission, admitted, type RateLimiter } from "./RateLimit.ts"
 
@@ -22,6 +23,8 @@ export interface EntrypointOptions {
   readonly limits: Limits
   /** Who counts the calls of a principal, if anybody. */
   readonly rateLimiter?: ((env: unknown) => RateLimiter | undefined) | undefined
+  /** Who collects the spans of an invocation, if anybody. */
+  readonly telemetry?: ObserveInvocation | undefined
 }
 
 const admissionOf = (
@@ -57,12 +60,14 @@ export const makeEntrypoint = (options: EntrypointOptions): EntrypointClass =>
       const targets = options.targets(this.env)
       const identity = identityOfProps(this.ctx.props)
       const admission = admissionOf(identity, this.env, options)
+      const telemetry = observed(options.telemetry, this.env, this.ctx)
       const served = makeEdge({ identity, targets, admission }).pipe(
         Effect.flatMap((edge) => Effect.promise(() => edge.call(message, sink))),
         Effect.scoped,
         Effect.ensuring(Effect.sync(targets.close)),
         Effect.provideService(CurrentLimits, options.limits),
+        Effect.provideContext(telemetry.context),
       )
-      return Effect.runPromise(served)
+      return telemetry.event(() => Effect.runPromise(served))
     }
   }

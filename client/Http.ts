@@ -33,6 +33,7 @@ import {
   usePost,
 } from "./HttpAnswer.ts"
 import type { Verified } from "./Identity.ts"
+import { type Invocation, observed, type ObserveInvocation } from "./Invocation.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
 import { admitted, type Admission, prepaid, type RateLimiter } from "./RateLimit.ts"
 import { makeReplyStream, type ReplyStream } from "./ReplyStream.ts"
@@ -51,16 +52,13 @@ export interface HttpOptions {
   readonly origins?: ReadonlyArray<string> | undefined
   /** Who counts the calls of a principal, if anybody. */
   readonly rateLimiter?: ((env: unknown) => RateLimiter | undefined) | undefined
+  /** Who collects the spans of an invocation, if anybody. */
+  readonly telemetry?: ObserveInvocation | undefined
 }
 
 type Settled = HttpOptions & {
   readonly bearer: Bearer
   readonly allowed: ReadonlySet<string>
-}
-
-/** The part of an `ExecutionContext` that the edge uses. */
-export interface Invocation {
-  readonly waitUntil: (promise: Promise<unknown>) => void
 }
 
 export type HttpHandler = (request: Request, env: unknown, ctx: Invocation) => Promise<Response>
@@ -162,9 +160,12 @@ const rpc = async (
     reply,
   }
   // The invocation outlives a reader that leaves for as long as it takes to tell the objects.
-  ctx.waitUntil(
-    Effect.runPromise(Effect.provideService(serve(exchange), CurrentLimits, options.limits)),
+  const telemetry = observed(options.telemetry, env, ctx)
+  const served = serve(exchange).pipe(
+    Effect.provideService(CurrentLimits, options.limits),
+    Effect.provideContext(telemetry.context),
   )
+  ctx.waitUntil(telemetry.event(() => Effect.runPromise(served)))
   return new Response(reply.body, {
     status: 200,
     headers: { "content-type": ndjson, "cache-control": "no-store" },
@@ -182,7 +183,10 @@ const route = async (
   const { pathname } = new URL(request.url)
   if (isCallback(pathname)) {
     const allowed = preflight(request, options.allowed)
-    return allowed ?? (await Effect.runPromise(callbackRoute(request, env, options)))
+    if (allowed !== undefined) return allowed
+    const telemetry = observed(options.telemetry, env, ctx)
+    const called = Effect.provideContext(callbackRoute(request, env, options), telemetry.context)
+    return telemetry.event(() => Effect.runPromise(called))
   }
   switch (pathname) {
     case "/health":

@@ -14,6 +14,8 @@ import {
 import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { spans } from "../contracts/observability/Spans.ts"
+import { type MakeTelemetry, unobserved } from "../contracts/observability/Telemetry.ts"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
@@ -54,6 +56,8 @@ export interface OwnerOptions {
   readonly hostLanes?: ReadonlyArray<HostLane<never>> | undefined
   readonly services?: Layer.Layer<never> | undefined
   readonly failpoints: Failpoints
+  /** Who collects spans and metrics, if anybody. */
+  readonly telemetry?: MakeTelemetry | undefined
   /** The application's policy; everything is allowed without one. */
   readonly authorizer?: Authorizer
 }
@@ -75,6 +79,7 @@ const registryClient = (host: ObjectHost, target: WireTarget) =>
     headers: (payload) =>
       "owes" in payload ? callerHeaders({ _tag: "Owner", ownerId: payload.ownerId }) : {},
     requestId: host.uuid,
+    tracing: false,
   })
 
 /** The way to other owners: an owner speaks for itself, and sends only what its own threads have recorded. */
@@ -89,19 +94,23 @@ const peerClient = (
         ? callerHeaders({ _tag: "Owner", ownerId: payload.message.from.ownerId })
         : {},
     requestId: host.uuid,
+    tracing: false,
   })
 
 /** The owner of an object. */
 export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): OwnerRuntime => {
   const { limits } = options
-  const context = Context.make(CurrentLimits, limits)
+  const telemetry = options.telemetry?.(host) ?? unobserved
+  const context = Context.add(telemetry.context, CurrentLimits, limits)
   const runPromise = Effect.runPromiseWith(context)
   const run = <A, E>(effect: Effect.Effect<A, E>) => runPromise(underHost(host, effect))
   const background: Owner["background"] = (effect) =>
     host.waitUntil(
-      run(
-        Effect.catchCause(effect, (cause) =>
-          Effect.logDebug(`background work failed: ${describeThrown(cause)}`),
+      telemetry.event(() =>
+        run(
+          Effect.catchCause(effect, (cause) =>
+            Effect.logDebug(`background work failed: ${describeThrown(cause)}`),
+          ),
         ),
       ),
     )
@@ -111,6 +120,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       target: ({ ownerId, threadId }: Address) => options.thread(ownerId, threadId),
       headers: ({ ownerId }: Address) => callerHeaders({ _tag: "Owner", ownerId }),
       requestId: host.uuid,
+      tracing: false,
     })
     const peers = yield* peerClient(host, options.peer)
     const registry =
@@ -134,7 +144,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       life: undefined,
       starting: undefined,
     }
-    const server = yield* makeWireServer(OwnerRpc).pipe(
+    const server = yield* makeWireServer(OwnerRpc, { spanPrefix: spans.owner }).pipe(
       Effect.provide(Layer.merge(handlersLayer(owner), callerMiddlewareLayer)),
       withPolicy(options.authorizer),
     )
@@ -149,11 +159,13 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
   }
 
   return {
-    call: (message, sink) => ready().server.call(message, sink),
+    call: (message, sink) =>
+      telemetry.event(() => ready().server.call(message, sink), sink && "reader"),
     alarm: async () => {
       try {
         const ownerId = (host.name ?? storedOwnerId(host.storage.sql)) as OwnerId | undefined
-        if (ownerId !== undefined) await run(deliverAlarm(ready().owner, ownerId))
+        if (ownerId !== undefined)
+          await telemetry.event(() => run(deliverAlarm(ready().owner, ownerId)))
       } catch {
         AlarmSlot.armFallback(host.storage.alarm, host.now(), limits)
       }

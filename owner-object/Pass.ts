@@ -14,6 +14,7 @@
 import { Effect, Exit, Fiber, Latch } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
+import { annotate, spannedUnder, spans } from "../contracts/observability/Spans.ts"
 import { freeTicket } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
@@ -289,13 +290,28 @@ const toItsEnd = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latc
     return yield* inBlock(owner, life, "close", (block) => close(block, pass, "ceiling"))
   })
 
+/** What a pass came to, told to its span. */
+const tellSpan = (report: MaintenancePassReport | undefined): Effect.Effect<void> =>
+  annotate(() => ({
+    "heddle.phase": report?.phase,
+    "heddle.ended.by": report?.endedBy,
+    "heddle.calls": report?.actorCalls,
+    "heddle.settled": report?.settled,
+    "heddle.recovered": report?.recovered,
+  }))
+
 /** Runs one pass to its end, and tells those who wait. The caller has made sure that none runs. */
 export const runPass = (owner: Owner, life: Life) =>
   Effect.suspend(() => {
     const latch = Latch.makeUnsafe(false)
     const pass = makePass(owner, latch, life)
     life.pass = pass
-    return toItsEnd(owner, life, pass, latch).pipe(
+    const done = spannedUnder(
+      undefined,
+      () => ({ name: spans.pass, attributes: { "heddle.owner.id": life.ownerId } }),
+      Effect.tap(toItsEnd(owner, life, pass, latch), tellSpan),
+    )
+    return done.pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
           if (life.pass === pass) life.pass = undefined

@@ -6,6 +6,7 @@
 import { Effect, Layer, Scope } from "effect"
 import { callerMiddlewareLayer, withPolicy } from "../contracts/Authorization.ts"
 import { CurrentLimits } from "../contracts/Limits.ts"
+import { spans } from "../contracts/observability/Spans.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireServer } from "../contracts/transport/WireServer.ts"
@@ -29,17 +30,20 @@ export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRunt
   const thread = makeThreadState(host, options) // R1
   const build = makeWireServer(ThreadRpc, {
     reference: host.uuid,
+    spanPrefix: spans.thread,
     annotations: () => ({ ...thread.identity }),
   }).pipe(
     Effect.provide(Layer.merge(handlers(thread), callerMiddlewareLayer)),
     withPolicy(options.authorizer),
     Effect.provideService(CurrentLimits, options.limits),
+    Effect.provideContext(thread.telemetry.context),
     // Never closed: the server lives as long as the object.
     Effect.provideService(Scope.Scope, Scope.makeUnsafe()),
   )
   const server = Effect.runSync(underHost(host, build))
   return {
-    call: server.call,
+    call: (message, sink) =>
+      thread.telemetry.event(() => server.call(message, sink), sink && "reader"),
     observers: () => thread.observers.size,
     isRunning: () => thread.live !== undefined,
   }

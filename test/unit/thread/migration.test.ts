@@ -24,6 +24,7 @@ const takeBack = (world: World): void => {
     "DROP TABLE cursors",
     "DROP TABLE unpruned",
     "ALTER TABLE journal DROP COLUMN races",
+    "ALTER TABLE submissions DROP COLUMN trace",
     "ALTER TABLE meta DROP COLUMN callbackKey",
     "ALTER TABLE meta DROP COLUMN pause",
     "ALTER TABLE meta DROP COLUMN pauseGeneration",
