@@ -143,10 +143,12 @@ const told = (exit: Exit.Exit<unknown, unknown>): string => {
   return `failed ${JSON.stringify(failed?.error)}`
 }
 
-const work = (op: Extract<OneOp, { readonly _tag: "Work" }>): Effect.Effect<void> => {
-  const sleep = Effect.sleep(op.millis)
-  return op.uninterruptible ? Effect.uninterruptible(sleep) : sleep
-}
+const work = (op: Extract<OneOp, { readonly _tag: "Work" }>): Effect.Effect<void, never, Reach> =>
+  Effect.flatMap(Reach, ({ outside }) => {
+    outside.works(op.millis)
+    const sleep = Effect.sleep(op.millis)
+    return op.uninterruptible ? Effect.uninterruptible(sleep) : sleep
+  })
 
 /** What an operation gives its handler. */
 const given = (run: Running, op: OneOp): Effect.Effect<unknown, unknown, Reach> => {

@@ -76,6 +76,10 @@ export interface Outside {
   readonly lookUp: (submissionId: string, name: string) => number | undefined
   /** Somebody gives leave to make an ordinary call again. */
   readonly giveLeave: (submissionId: string, name: string) => void
+  /** A handler begins to work for so long, outside of every body. */
+  readonly works: (millis: number) => void
+  /** How long handlers were going to work so, all together. */
+  readonly workedMillis: () => number
   /** A handler was given a value for a name. */
   readonly sees: (submissionId: string, name: string, value: string) => void
 }
@@ -113,6 +117,7 @@ export const makeOutside = (options: OutsideOptions): Outside => {
   const executions = new Map<string, number>()
   let results = 0
   let order = 0
+  let workedMillis = 0
 
   const callOf = (submissionId: string, name: string): OrdinaryCall => {
     const key = keyOf(submissionId, name)
@@ -227,6 +232,10 @@ export const makeOutside = (options: OutsideOptions): Outside => {
     giveLeave: (submissionId, name) => {
       callOf(submissionId, name).leaves.push({ order: order++ })
     },
+    works: (millis) => {
+      workedMillis += millis
+    },
+    workedMillis: () => workedMillis,
     sees: (submissionId, name, value) => {
       const values: Seen = seen.get(submissionId) ?? new Map()
       seen.set(submissionId, values)
