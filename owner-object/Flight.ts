@@ -22,9 +22,10 @@ import { acceptReport } from "./AcceptReport.ts"
 import { type Block, laneOrNew, openForWriting, writeLane } from "./Block.ts"
 import { failureOf, within } from "./Call.ts"
 import { tagOf } from "./CarryResult.ts"
+import { attemptsOf, tallied } from "./Totals.ts"
 import { commitForget } from "./Forget.ts"
 import { forgottenAtOf, removeForgotten } from "./Forgotten.ts"
-import { type Lane, withoutBackoff, withoutHold, withoutUnseen } from "./Lane.ts"
+import { isRunning, type Lane, withoutBackoff, withoutHold, withoutUnseen } from "./Lane.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import type { ThreadAnswer } from "./Mutation.ts"
 import { addressOf, inBlock, type Owner, type OwnerFailpoint } from "./Owner.ts"
@@ -191,6 +192,8 @@ const commitTurn = (
     return writeLane(block, before, silent, { afterTurn: true })
   }
   const readable = RecoveryFaults.clearFault(block, accepted)
+  const runBefore = isRunning(pick.lane) ? pick.lane.report?.head?.submissionId : undefined
+  block.tally = tallied(block.tally, { attempts: attemptsOf(heads, runBefore) })
   pass.settled += heads.filter((head) => head._tag === "Settled").length
   const turned = Answer.afterTurn({
     sentUnder: pick.lane.report,

@@ -15,7 +15,7 @@ import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { spans } from "../contracts/observability/Spans.ts"
-import { type MakeTelemetry, unobserved } from "../contracts/observability/Telemetry.ts"
+import { type MakeTelemetry, tellRows, unobserved } from "../contracts/observability/Telemetry.ts"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
@@ -72,6 +72,15 @@ interface Address {
   readonly threadId: ThreadId
 }
 
+/** The way to the threads of this owner. */
+const threadClient = (host: ObjectHost, thread: OwnerOptions["thread"]) =>
+  makeWireClient(ThreadRpc, {
+    target: ({ ownerId, threadId }: Address) => thread(ownerId, threadId),
+    headers: ({ ownerId }: Address) => callerHeaders({ _tag: "Owner", ownerId }),
+    requestId: host.uuid,
+    tracing: false,
+  })
+
 /** The way to the registry: an owner enters itself there, and asks nothing else. */
 const registryClient = (host: ObjectHost, target: WireTarget) =>
   makeWireClient(RegistryRpc, {
@@ -102,6 +111,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
   const { limits } = options
   const telemetry = options.telemetry?.(host) ?? unobserved
   const context = Context.add(telemetry.context, CurrentLimits, limits)
+  tellRows(telemetry, "owner", () => host.storage.counts())
   const runPromise = Effect.runPromiseWith(context)
   const run = <A, E>(effect: Effect.Effect<A, E>) => runPromise(underHost(host, effect))
   const background: Owner["background"] = (effect) =>
@@ -116,12 +126,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
     )
 
   const build = Effect.gen(function* () {
-    const threads = yield* makeWireClient(ThreadRpc, {
-      target: ({ ownerId, threadId }: Address) => options.thread(ownerId, threadId),
-      headers: ({ ownerId }: Address) => callerHeaders({ _tag: "Owner", ownerId }),
-      requestId: host.uuid,
-      tracing: false,
-    })
+    const threads = yield* threadClient(host, options.thread)
     const peers = yield* peerClient(host, options.peer)
     const registry =
       options.registry === undefined ? undefined : yield* registryClient(host, options.registry)
@@ -138,6 +143,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       acceptMessages: options.acceptMessages,
       sink: options.sink,
       searchesOutcomes: options.searchesOutcomes === true,
+      telemetry,
       hosts: makeHosts(options.codeVersion, options.hostLanes, options.services),
       began: (life) => readDeadlines(owner, life),
       background,

@@ -217,8 +217,12 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
 ]
 
-/** The trace that a submission continues: of whoever submitted it first. */
-const tracedTables: ReadonlyArray<string> = [`ALTER TABLE submissions ADD COLUMN trace TEXT`]
+/** What is told of a thread: the trace that a submission continues, and how many have not completed. */
+const observedTables: ReadonlyArray<string> = [
+  `ALTER TABLE submissions ADD COLUMN trace TEXT`,
+  `ALTER TABLE meta ADD COLUMN failed INTEGER`,
+  `ALTER TABLE meta ADD COLUMN aborted INTEGER`,
+]
 
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
@@ -226,7 +230,7 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   operatedTables,
   resubmittedTables,
   conversationTables,
-  tracedTables,
+  observedTables,
 ]
 
 export const latestVersion = migrations.length

@@ -7,6 +7,7 @@ import { Effect, Layer, Scope } from "effect"
 import { callerMiddlewareLayer, withPolicy } from "../contracts/Authorization.ts"
 import { CurrentLimits } from "../contracts/Limits.ts"
 import { spans } from "../contracts/observability/Spans.ts"
+import { tellRows } from "../contracts/observability/Telemetry.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireServer } from "../contracts/transport/WireServer.ts"
@@ -28,6 +29,7 @@ export interface ThreadRuntime {
 /** Makes the thread of this host. Synchronous; its start is run by the calls. */
 export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRuntime => {
   const thread = makeThreadState(host, options) // R1
+  tellRows(thread.telemetry, "thread", () => host.storage.counts())
   const build = makeWireServer(ThreadRpc, {
     reference: host.uuid,
     spanPrefix: spans.thread,

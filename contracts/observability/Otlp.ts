@@ -8,6 +8,7 @@
  * - O3 What is kept for it is bounded: a batch, and a few that are on their way.
  */
 import {
+  Clock,
   ConfigProvider,
   Context,
   Duration,
@@ -15,6 +16,7 @@ import {
   Layer,
   Metric,
   Option,
+  References,
   Scope,
   Tracer,
 } from "effect"
@@ -109,10 +111,13 @@ const makeSender = (sending: Sending): Sender => {
   }
 
   const client = HttpClient.make((request, url) => {
-    const answer = HttpClientResponse.fromWeb(request, new Response(null, { status: 200 }))
+    const answered = (status: number) =>
+      HttpClientResponse.fromWeb(request, new Response(null, { status }))
     const drop = Effect.sync(() => {
-      dropped += sending.counts.get(request.body) ?? 0 // O2
-      return answer
+      const spans = sending.counts.get(request.body)
+      dropped += spans ?? 0 // O2
+      // Of metrics the exporter must hear it: what was not taken is in the next ones.
+      return answered(spans === undefined ? 400 : 200)
     })
     if (sending.host.now() < restsUntil || underWay >= limits.sending) return drop // O3
     underWay += 1
@@ -122,7 +127,7 @@ const makeSender = (sending: Sending): Sender => {
         if (!taken) restsUntil = sending.host.now() + limits.restMillis
         return ended(taken)
       }),
-      Effect.flatMap((taken) => (taken ? Effect.succeed(answer) : drop)),
+      Effect.flatMap((taken) => (taken ? Effect.succeed(answered(200)) : drop)),
     )
   })
   return {
@@ -137,6 +142,20 @@ const makeSender = (sending: Sending): Sender => {
 
 const json = (data: unknown): HttpBody.HttpBody =>
   HttpBody.text(JSON.stringify(data), "application/json")
+
+/** The host's time, in which nobody sleeps. // O1 */
+const clockOf = ({ now }: TelemetryHost): Clock.Clock => {
+  const nanos = (): bigint => BigInt(now()) * 1_000_000n
+  return {
+    currentTimeMillisUnsafe: now,
+    currentTimeMillis: Effect.sync(now),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: nanos,
+    monotonicTimeNanos: Effect.sync(nanos),
+    sleep: () => Effect.never,
+  }
+}
 
 /** What is encoded, without what must not leave. */
 const serialization = (counts: WeakMap<object, number>) =>
@@ -185,10 +204,12 @@ const collect = (
   {
     client,
     counts,
+    host,
     surroundings,
     unsent,
   }: {
     readonly client: HttpClient.HttpClient
+    readonly host: TelemetryHost
     readonly counts: WeakMap<object, number>
     readonly surroundings: OtlpSurroundings
     readonly unsent: () => void
@@ -226,10 +247,15 @@ const collect = (
         Layer.succeed(HttpClient.HttpClient, client),
         Layer.succeed(OtlpSerialization.OtlpSerialization, serialization(counts)),
         Layer.succeed(Metric.MetricRegistry, new Map()),
+        Layer.succeed(Clock.Clock, clockOf(host)),
         ConfigProvider.layer(ConfigProvider.fromUnknown({})),
       ),
     ),
   )
+
+/** What the exporter has for debugging may tell a request with its headers. */
+const quietly = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
+  Effect.provideService(effect, References.MinimumLogLevel, "Info")
 
 /** Makes the telemetry of objects and edges that a collector is told of. */
 export const makeOtlp =
@@ -248,7 +274,7 @@ export const makeOtlp =
     // Never closed: it lives as long as whoever tells.
     const { context, flush } = Effect.runSync(
       Scope.provide(
-        collect(options, { client: sender.client, counts, surroundings, unsent }),
+        collect(options, { client: sender.client, counts, host, surroundings, unsent }),
         Scope.makeUnsafe(),
       ),
     )
@@ -260,7 +286,7 @@ export const makeOtlp =
       for (const gather of gatherers) gather()
       unsentSince = undefined
       add(context, "dropped", sender.takeDropped())
-      host.waitUntil(Effect.runPromise(flush))
+      host.waitUntil(Effect.runPromise(quietly(flush)))
     }
     const ended = () => {
       if (scheduled || !isTime()) return

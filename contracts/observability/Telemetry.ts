@@ -39,3 +39,26 @@ export interface TelemetryHost {
 
 /** Makes the telemetry of one object, or of one invocation of an edge. */
 export type MakeTelemetry = (host: TelemetryHost) => Telemetry
+
+/** What statements of an object have read and written so far. */
+interface Rows {
+  readonly read: number
+  readonly written: number
+  readonly alarmWrites: number
+}
+
+/** Has the rows of an object told with whatever else is sent. */
+export const tellRows = (
+  telemetry: Telemetry,
+  object: NonNullable<Labels["object"]>,
+  counts: () => Rows,
+): void => {
+  let told: Rows = { read: 0, written: 0, alarmWrites: 0 }
+  telemetry.beforeSending(() => {
+    const now = counts()
+    telemetry.add("rowsRead", now.read - told.read, { object })
+    telemetry.add("rowsWritten", now.written - told.written, { object })
+    telemetry.add("alarmWrites", now.alarmWrites - told.alarmWrites)
+    told = now
+  })
+}

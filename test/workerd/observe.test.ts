@@ -132,3 +132,29 @@ describe("a collector that does not answer", () => {
       }),
     )
 })
+
+describe("the metrics of a deployment", () => {
+  it.live("come with the spans, from owners and from threads", () =>
+    Effect.gen(function* () {
+      const loom = yield* openLoom("traced")
+      const from = collector.texts.length
+      yield* loom.settled(yield* loom.submit({ agent: "noop", input: null }))
+      yield* loom.quiet
+      const told = () => collector.texts.slice(from).join("\n")
+      const wanted = [
+        /heddle\.submissions\.accepted.*?"asDouble":1/,
+        /heddle\.submissions\.settled.*?completed/,
+        /heddle\.attempts.*?"asDouble":1/,
+        /heddle\.pass\.duration/,
+        /heddle\.pass\.calls/,
+        /heddle\.queue\.age/,
+        /heddle\.rows\.written.*?"owner"/,
+        /heddle\.rows\.read.*?"thread"/,
+        /heddle\.alarm\.writes/,
+      ]
+      yield* untilReceived(loom, "all metrics", () => wanted.every((one) => one.test(told())))
+      const status = yield* loom.client.rpc.maintenanceStatus({ ownerId: loom.ownerId })
+      expect(status.totals).toMatchObject({ accepted: 1, completed: 1, attempts: 1, faults: 0 })
+    }),
+  )
+})

@@ -25,6 +25,8 @@ const takeBack = (world: World): void => {
     "DROP TABLE unpruned",
     "ALTER TABLE journal DROP COLUMN races",
     "ALTER TABLE submissions DROP COLUMN trace",
+    "ALTER TABLE meta DROP COLUMN failed",
+    "ALTER TABLE meta DROP COLUMN aborted",
     "ALTER TABLE meta DROP COLUMN callbackKey",
     "ALTER TABLE meta DROP COLUMN pause",
     "ALTER TABLE meta DROP COLUMN pauseGeneration",
