@@ -8,6 +8,7 @@ import { WorkerEntrypoint } from "cloudflare:workers"
 import { Effect } from "effect"
 import { InternalDefect } from "../contracts/Errors.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import { jsonLog } from "../contracts/observability/JsonLog.ts"
 import type { WireExit, WireMessage, WireSink, WireTarget } from "../contracts/transport/Wire.ts"
 import { transportFailure } from "../contracts/transport/WireExits.ts"
 import { makeEdge } from "./Edge.ts"
@@ -27,6 +28,9 @@ export interface EntrypointOptions {
   readonly telemetry?: ObserveInvocation | undefined
 }
 
+/** What runs before it is known who is served, or has failed. */
+const runLogging = Effect.runPromiseWith(jsonLog())
+
 const admissionOf = (
   identity: Identity,
   env: unknown,
@@ -34,7 +38,7 @@ const admissionOf = (
 ): Admission | undefined => {
   const limiter = identity._tag === "Verified" ? rateLimiter?.(env) : undefined
   if (limiter === undefined || identity._tag !== "Verified") return undefined
-  return () => Effect.runPromise(admitted(limiter, identity.grants.principal, limits))
+  return () => runLogging(admitted(limiter, identity.grants.principal, limits))
 }
 
 /** What `class Api extends heddle.Entrypoint {}` extends. */
@@ -51,7 +55,7 @@ export const makeEntrypoint = (options: EntrypointOptions): EntrypointClass =>
       try {
         return await this.#serve(message, sink)
       } catch (error) {
-        const reference = await Effect.runPromise(logDefect("service binding's", error))
+        const reference = await runLogging(logDefect("service binding's", error))
         return transportFailure(new InternalDefect({ reference }))
       }
     }

@@ -17,6 +17,7 @@
 import { Effect, Semaphore } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import { jsonLog } from "../contracts/observability/JsonLog.ts"
 import { type Bearer, makeBearer, type Undecided } from "./Auth.ts"
 import { callbackRoute, isCallback } from "./CallbackRoute.ts"
 import { checkOrigins, preflight, readable } from "./Cors.ts"
@@ -62,6 +63,9 @@ type Settled = HttpOptions & {
 }
 
 export type HttpHandler = (request: Request, env: unknown, ctx: Invocation) => Promise<Response>
+
+/** What runs before it is known who is served, or has failed. */
+const runLogging = Effect.runPromiseWith(jsonLog())
 
 const ndjson = "application/x-ndjson"
 
@@ -127,7 +131,7 @@ const admissionOf = (
   { limits, rateLimiter }: HttpOptions,
 ): Admission | undefined => {
   const limiter = rateLimiter?.(env)
-  return limiter && (() => Effect.runPromise(admitted(limiter, identity.grants.principal, limits)))
+  return limiter && (() => runLogging(admitted(limiter, identity.grants.principal, limits)))
 }
 
 const rpc = async (
@@ -139,16 +143,14 @@ const rpc = async (
   if (request.method !== "POST") return usePost()
   const long = longHeaders(request)
   if (long !== undefined) return long
-  const identity = await Effect.runPromise(
-    options.bearer(request.headers.get("authorization"), env),
-  )
+  const identity = await runLogging(options.bearer(request.headers.get("authorization"), env))
   if (identity._tag === "Undecided") return undecided(identity)
   if (identity._tag === "Unverified") {
     return answer(401, { _tag: "Unauthenticated", reason: identity.reason }, challenge) // H3
   }
   const admission = admissionOf(identity, env, options)
   if (admission !== undefined && !(await admission())) return limited()
-  const body = await Effect.runPromise(readWithin(request, options.limits.bodyMillis))
+  const body = await runLogging(readWithin(request, options.limits.bodyMillis))
   if (body === "Late") return lateBody()
   if (body._tag === "Refused") return refusal(body.status, body.reason)
   const reply = makeReplyStream(options.limits.heartbeatMillis)
@@ -208,7 +210,7 @@ export const makeHttpHandler = (options: HttpOptions): HttpHandler => {
     try {
       return readable(request, allowed, await route(request, env, ctx, settled))
     } catch (error) {
-      const reference = await Effect.runPromise(logDefect("HTTP", error))
+      const reference = await runLogging(logDefect("HTTP", error))
       return readable(request, allowed, answer(500, { _tag: "InternalDefect", reference })) // H1
     }
   }

@@ -3,7 +3,7 @@
  *
  * Making one does nothing that can fail; the server is built by the first call that needs it.
  */
-import { Context, Effect, Layer, Scope } from "effect"
+import { Context, Effect, Layer, References, Scope } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
 import {
   type Authorizer,
@@ -110,7 +110,13 @@ const peerClient = (
 export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): OwnerRuntime => {
   const { limits } = options
   const telemetry = options.telemetry?.(host) ?? unobserved
-  const context = Context.add(telemetry.context, CurrentLimits, limits)
+  const context = Context.add(telemetry.context, CurrentLimits, limits).pipe(
+    // Each line of the log says whose owner it is about.
+    Context.add(
+      References.CurrentLogAnnotations,
+      host.name === undefined ? {} : { ownerId: host.name },
+    ),
+  )
   tellRows(telemetry, "owner", () => host.storage.counts())
   const runPromise = Effect.runPromiseWith(context)
   const run = <A, E>(effect: Effect.Effect<A, E>) => runPromise(underHost(host, effect))

@@ -42,6 +42,8 @@ export interface OtlpOptions {
 /** What is known besides. */
 export interface OtlpSurroundings {
   readonly serviceVersion: string
+  /** What effects run under besides. */
+  readonly context?: Context.Context<never>
   /** Default the platform's. */
   readonly fetch?: typeof globalThis.fetch
 }
@@ -272,12 +274,14 @@ export const makeOtlp =
       unsentSince ??= host.now()
     }
     // Never closed: it lives as long as whoever tells.
-    const { context, flush } = Effect.runSync(
+    const collected = Effect.runSync(
       Scope.provide(
         collect(options, { client: sender.client, counts, host, surroundings, unsent }),
         Scope.makeUnsafe(),
       ),
     )
+    const { flush } = collected
+    const context = Context.merge(surroundings.context ?? Context.empty(), collected.context)
     const isTime = () =>
       unsentSince !== undefined && (active === 0 || host.now() - unsentSince >= limits.waitMillis) // O1
     const send = () => {
@@ -286,7 +290,7 @@ export const makeOtlp =
       for (const gather of gatherers) gather()
       unsentSince = undefined
       add(context, "dropped", sender.takeDropped())
-      host.waitUntil(Effect.runPromise(quietly(flush)))
+      host.waitUntil(Effect.runPromiseWith(context)(quietly(flush)))
     }
     const ended = () => {
       if (scheduled || !isTime()) return

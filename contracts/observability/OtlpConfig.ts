@@ -4,16 +4,20 @@
  *
  * - C1 What the code says goes before the environment. Where neither names a collector there is none.
  */
+import type { LogLevel } from "effect"
+import { jsonLog } from "./JsonLog.ts"
 import { makeOtlp, type OtlpOptions } from "./Otlp.ts"
-import type { MakeTelemetry } from "./Telemetry.ts"
+import { type MakeTelemetry, unobserved } from "./Telemetry.ts"
 
-/** Which collector is told of a deployment. */
+/** What a deployment tells of itself, and whom. */
 export interface Observability {
+  /** The least level of what is logged. Default `Info`; `Debug` tells each repetition of what was told once, too. */
+  readonly logLevel?: LogLevel.LogLevel
   /**
-   * What is not said here is looked for in the environment, as `OTEL_EXPORTER_OTLP_ENDPOINT`,
+   * Which collector is told of spans and metrics. What is not said here is looked for in the environment, as `OTEL_EXPORTER_OTLP_ENDPOINT`,
    * `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and `OTEL_TRACES_SAMPLER_ARG`.
    */
-  readonly otlp: Partial<OtlpOptions> | ((env: never) => Partial<OtlpOptions> | undefined)
+  readonly otlp?: Partial<OtlpOptions> | ((env: never) => Partial<OtlpOptions> | undefined)
 }
 
 type Environment = Readonly<Record<string, unknown>>
@@ -78,12 +82,15 @@ export const otlpOptionsOf = (
   })
 }
 
-/** How objects and edges of an environment tell of themselves; none where no collector is named. */
+/** How objects and edges of an environment tell of themselves: in their log, and to a collector where one is named. */
 export const telemetryOf = (
-  { otlp }: Partial<Observability> = {},
+  { logLevel, otlp }: Observability = {},
   env: unknown,
   serviceVersion: string,
-): MakeTelemetry | undefined => {
+): MakeTelemetry => {
   const options = otlpOptionsOf(typeof otlp === "function" ? otlp(env as never) : otlp, env)
-  return options && makeOtlp(options, { serviceVersion })
+  const context = jsonLog(logLevel)
+  return options === undefined
+    ? () => ({ ...unobserved, context })
+    : makeOtlp(options, { context, serviceVersion })
 }

@@ -1,5 +1,5 @@
 /** What a deployment tells a collector: one trace from the caller to the step, and nothing of what is worked on. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { runDurableObjectAlarm } from "cloudflare:test"
 import { Effect, Tracer } from "effect"
 import { collector, type Received, received } from "./loom-collector.ts"
@@ -156,5 +156,34 @@ describe("the metrics of a deployment", () => {
       const status = yield* loom.client.rpc.maintenanceStatus({ ownerId: loom.ownerId })
       expect(status.totals).toMatchObject({ accepted: 1, completed: 1, attempts: 1, faults: 0 })
     }),
+  )
+})
+
+describe("what a run logs", () => {
+  it.live(
+    "is a line of JSON that says whose it is, in which trace, and nothing of what was thrown",
+    () =>
+      Effect.gen(function* () {
+        const said = vi.spyOn(console, "error").mockImplementation(() => undefined)
+        yield* Effect.addFinalizer(() => Effect.sync(() => said.mockRestore()))
+        const loom = yield* openLoom("traced")
+        const receipt = yield* loom.submit({ agent: "dies", input: null })
+        yield* loom.settled(receipt)
+        const lines = () => said.mock.calls.map(([line]) => JSON.parse(String(line)) as object)
+        yield* loom.until("it has logged", () => lines().length > 0)
+        expect(lines()).toEqual([
+          {
+            time: expect.any(String),
+            level: "Error",
+            message: expect.stringContaining("Error at"),
+            ownerId: loom.ownerId,
+            threadId: "a",
+            submissionId: receipt.submissionId,
+            traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+            spanId: expect.any(String),
+          },
+        ])
+        expect(JSON.stringify(said.mock.calls)).not.toContain("a secret of the handler")
+      }),
   )
 })
