@@ -15,7 +15,12 @@ import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { spans } from "../contracts/observability/Spans.ts"
-import { type MakeTelemetry, tellRows, unobserved } from "../contracts/observability/Telemetry.ts"
+import {
+  type MakeTelemetry,
+  type Telemetry,
+  tellRows,
+  unobserved,
+} from "../contracts/observability/Telemetry.ts"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
@@ -106,17 +111,17 @@ const peerClient = (
     tracing: false,
   })
 
+/** What the owner's effects run under. Each line of the log says whose owner it is about. */
+const contextOf = ({ name }: ObjectHost, telemetry: Telemetry, limits: Limits) =>
+  Context.add(telemetry.context, CurrentLimits, limits).pipe(
+    Context.add(References.CurrentLogAnnotations, name === undefined ? {} : { ownerId: name }),
+  )
+
 /** The owner of an object. */
 export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): OwnerRuntime => {
   const { limits } = options
   const telemetry = options.telemetry?.(host) ?? unobserved
-  const context = Context.add(telemetry.context, CurrentLimits, limits).pipe(
-    // Each line of the log says whose owner it is about.
-    Context.add(
-      References.CurrentLogAnnotations,
-      host.name === undefined ? {} : { ownerId: host.name },
-    ),
-  )
+  const context = contextOf(host, telemetry, limits)
   tellRows(telemetry, "owner", () => host.storage.counts())
   const runPromise = Effect.runPromiseWith(context)
   const run = <A, E>(effect: Effect.Effect<A, E>) => runPromise(underHost(host, effect))

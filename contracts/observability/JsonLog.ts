@@ -4,7 +4,7 @@
  * - J1 A line says when, how grave and what; then whose object it is about, and in which trace, as fields.
  * - J2 Nothing that is logged makes logging fail, and each line is one.
  */
-import { Cause, Context, Formatter, Logger, type LogLevel, References } from "effect"
+import { Cause, Console, Context, Formatter, Logger, type LogLevel, References } from "effect"
 import { spanIn, traceOf } from "./TraceContext.ts"
 
 type Line = Record<string, unknown>
@@ -57,7 +57,7 @@ const methodOf = (level: LogLevel.LogLevel): "debug" | "info" | "warn" | "error"
 
 const logger = Logger.make((options) => {
   // The platform takes the level from the method.
-  globalThis.console[methodOf(options.logLevel)](lineOf.log(options))
+  options.fiber.getRef(Console.Console)[methodOf(options.logLevel)](lineOf.log(options))
 })
 
 /** What effects run under so that they log so, from this level on. */
