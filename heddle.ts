@@ -23,6 +23,7 @@ import {
   threadObjectName,
 } from "./contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "./contracts/Limits.ts"
+import { type Observability, telemetryOf } from "./contracts/observability/OtlpConfig.ts"
 import type { HeddleSink } from "./contracts/Publication.ts"
 import { registryName } from "./contracts/RegistryRpc.ts"
 import { stubTarget } from "./contracts/transport/StubTarget.ts"
@@ -43,6 +44,8 @@ export { literal } from "./client/Auth.ts"
 export type { Trusted, TrustedBy, TrustedProvider, TrustedSecrets } from "./client/Auth.ts"
 export type { AcceptMessages, MessageRequest } from "./owner-object/AcceptMessages.ts"
 export type { HostLane, HostLaneContext } from "./owner-object/HostLane.ts"
+export type { Observability } from "./contracts/observability/OtlpConfig.ts"
+export type { OtlpOptions } from "./contracts/observability/Otlp.ts"
 export type { RateLimiter } from "./client/RateLimit.ts"
 export { type QueueProducer, queueSink } from "./client/sinks/QueueSink.ts"
 export type { SinkFrom } from "./client/sinks/Sink.ts"
@@ -118,6 +121,8 @@ interface Options<Registered> {
    * an agent may say otherwise for itself (`retention`).
    */
   readonly retention?: { readonly settledAfter: Duration.Input }
+  /** Which collector is told of spans and metrics, by OTLP over HTTP. None by default, unless the environment names one. */
+  readonly observability?: Observability
   /** For tests only: where the objects may be made to crash or wait; for all, or for each its own. */
   readonly testing?: { readonly failpoints: Failpoints | FailpointsOf }
 }
@@ -334,19 +339,18 @@ const make = <
   const maxRunning = maxRunningOf(agents)
   const settledAfterMillis = settledAfterOf(options)
   const services = servicesOf(options.services)
+  const version = (env: unknown) => codeVersionOf(env, digest)
+  const telemetry = (env: unknown) =>
+    deployable(() => telemetryOf(options.observability, env, version(env))) // M1
   const { owners, registry, targets, threads } = namespacesOf(options)
   const shared = (env: unknown) => ({
     limits,
     agentsDigest: digest,
-    codeVersion: codeVersionOf(env, digest),
+    codeVersion: version(env),
+    telemetry: telemetry(env),
     ...policyOf(options.authorizer, env),
   })
-  const edge = {
-    ...edgeOf(options, limits),
-    limits,
-    targets,
-    version: (env: unknown) => codeVersionOf(env, digest),
-  }
+  const edge = { ...edgeOf(options, limits), limits, targets, version, telemetry }
   return {
     OwnerObject: makeOwnerObject((env: unknown, state) => {
       const namespace = threads(env)
@@ -380,10 +384,7 @@ const make = <
         owner: (ownerId: OwnerId) => stubTarget(() => namespace.getByName(ownerId)),
       }
     }),
-    OwnerRegistry: makeOwnerRegistry((env: unknown) => ({
-      limits,
-      ...policyOf(options.authorizer, env),
-    })),
+    OwnerRegistry: makeOwnerRegistry(shared),
     Entrypoint: makeEntrypoint(edge),
     fetch: makeHttpHandler(edge),
     scheduled: makeScheduledHandler(edge),

@@ -12,6 +12,7 @@
 import { Effect, Option, Schema } from "effect"
 import { callbackAddress, CallbackToken } from "../contracts/Callback.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import { idsIn, spanned, spans } from "../contracts/observability/Spans.ts"
 import type { SignalErrors } from "../contracts/Signal.ts"
 import { makeCallbackSteps } from "./Callback.ts"
 import { readCallback } from "./CallbackBody.ts"
@@ -140,7 +141,10 @@ export const callbackRoute = (
     if (Option.isNone(token)) return nothingHere() // R1
     if (!(yield* isAdmitted(token.value, env, options))) return limited() // R2
     const targets = options.targets(env)
-    return yield* received(request, token.value, targets).pipe(
+    return yield* spanned(
+      () => ({ name: spans.callback, attributes: idsIn(callbackAddress(token.value)) }),
+      received(request, token.value, targets),
+    ).pipe(
       Effect.ensuring(Effect.sync(targets.close)),
       Effect.provideService(CurrentLimits, options.limits),
     )

@@ -17,6 +17,7 @@ import { CurrentLimits } from "../contracts/Limits.ts"
 import { HeddleRpc } from "../contracts/HeddleRpc.ts"
 import type { SubmissionId } from "../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
+import { spans } from "../contracts/observability/Spans.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
 import { callback } from "./Callback.ts"
 import { gatedEdge, refusingEdge } from "./EdgeGate.ts"
@@ -158,7 +159,7 @@ const serving = Effect.fnUntraced(function* (options: VerifiedOptions) {
   const { admission, identity } = options
   const context = yield* Layer.build(Layer.merge(handlers(options), edgeGuard(identity)))
   const server = yield* Effect.provideContext(
-    makeWireServer(HeddleRpc, { unknownMethod: "refuse" }),
+    makeWireServer(HeddleRpc, { unknownMethod: "refuse", spanPrefix: spans.edge }),
     context,
   )
   return gatedEdge(server, { identity, admission, limits: yield* CurrentLimits })

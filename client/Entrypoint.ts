@@ -8,11 +8,13 @@ import { WorkerEntrypoint } from "cloudflare:workers"
 import { Effect } from "effect"
 import { InternalDefect } from "../contracts/Errors.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import { jsonLog } from "../contracts/observability/JsonLog.ts"
 import type { WireExit, WireMessage, WireSink, WireTarget } from "../contracts/transport/Wire.ts"
 import { transportFailure } from "../contracts/transport/WireExits.ts"
 import { makeEdge } from "./Edge.ts"
 import { logDefect } from "./EdgeDefect.ts"
 import { type Identity, identityOfProps } from "./Identity.ts"
+import { observed, type ObserveInvocation } from "./Invocation.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
 import { type Admission, admitted, type RateLimiter } from "./RateLimit.ts"
 
@@ -22,7 +24,12 @@ export interface EntrypointOptions {
   readonly limits: Limits
   /** Who counts the calls of a principal, if anybody. */
   readonly rateLimiter?: ((env: unknown) => RateLimiter | undefined) | undefined
+  /** Who collects the spans of an invocation, if anybody. */
+  readonly telemetry?: ObserveInvocation | undefined
 }
+
+/** What runs before it is known who is served, or has failed. */
+const runLogging = Effect.runPromiseWith(jsonLog())
 
 const admissionOf = (
   identity: Identity,
@@ -31,7 +38,7 @@ const admissionOf = (
 ): Admission | undefined => {
   const limiter = identity._tag === "Verified" ? rateLimiter?.(env) : undefined
   if (limiter === undefined || identity._tag !== "Verified") return undefined
-  return () => Effect.runPromise(admitted(limiter, identity.grants.principal, limits))
+  return () => runLogging(admitted(limiter, identity.grants.principal, limits))
 }
 
 /** What `class Api extends heddle.Entrypoint {}` extends. */
@@ -48,7 +55,7 @@ export const makeEntrypoint = (options: EntrypointOptions): EntrypointClass =>
       try {
         return await this.#serve(message, sink)
       } catch (error) {
-        const reference = await Effect.runPromise(logDefect("service binding's", error))
+        const reference = await runLogging(logDefect("service binding's", error))
         return transportFailure(new InternalDefect({ reference }))
       }
     }
@@ -57,12 +64,14 @@ export const makeEntrypoint = (options: EntrypointOptions): EntrypointClass =>
       const targets = options.targets(this.env)
       const identity = identityOfProps(this.ctx.props)
       const admission = admissionOf(identity, this.env, options)
+      const telemetry = observed(options.telemetry, this.env, this.ctx)
       const served = makeEdge({ identity, targets, admission }).pipe(
         Effect.flatMap((edge) => Effect.promise(() => edge.call(message, sink))),
         Effect.scoped,
         Effect.ensuring(Effect.sync(targets.close)),
         Effect.provideService(CurrentLimits, options.limits),
+        Effect.provideContext(telemetry.context),
       )
-      return Effect.runPromise(served)
+      return telemetry.event(() => Effect.runPromise(served))
     }
   }

@@ -18,6 +18,7 @@ import {
   type ThreadId,
 } from "../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../contracts/JournalRecord.ts"
+import { spans } from "../contracts/observability/Spans.ts"
 import type { Settlement } from "../contracts/Settlement.ts"
 import type { SubmitManyReply } from "../contracts/SubmitMany.ts"
 import { canRepeat, type Position, reconnecting } from "../contracts/transport/Reconnect.ts"
@@ -157,9 +158,16 @@ const untilSettled = (
 const makeClient = Effect.fnUntraced(function* (
   target: WireTarget,
 ): Effect.fn.Return<HeddleClient["Service"], never, Scope.Scope> {
-  const rpc = yield* makeWireClient(HeddleRpc, { target: () => target, retry })
+  const rpc = yield* makeWireClient(HeddleRpc, {
+    target: () => target,
+    retry,
+    spanPrefix: spans.client,
+  })
   // Without repetitions of its own: two loops in each other would multiply.
-  const once = yield* makeWireClient(HeddleRpc, { target: () => target })
+  const once = yield* makeWireClient(HeddleRpc, {
+    target: () => target,
+    spanPrefix: spans.client,
+  })
   const submit = ({ idempotencyKey, ...rest }: Submission) =>
     (idempotencyKey === undefined ? makeIdempotencyKey : Effect.succeed(idempotencyKey)).pipe(
       Effect.flatMap((key) => submitting(once, { ...rest, idempotencyKey: key })), // C1

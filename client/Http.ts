@@ -17,6 +17,7 @@
 import { Effect, Semaphore } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import { jsonLog } from "../contracts/observability/JsonLog.ts"
 import { type Bearer, makeBearer, type Undecided } from "./Auth.ts"
 import { callbackRoute, isCallback } from "./CallbackRoute.ts"
 import { checkOrigins, preflight, readable } from "./Cors.ts"
@@ -33,6 +34,7 @@ import {
   usePost,
 } from "./HttpAnswer.ts"
 import type { Verified } from "./Identity.ts"
+import { type Invocation, observed, type ObserveInvocation } from "./Invocation.ts"
 import type { ObjectTargets } from "./ObjectTargets.ts"
 import { admitted, type Admission, prepaid, type RateLimiter } from "./RateLimit.ts"
 import { makeReplyStream, type ReplyStream } from "./ReplyStream.ts"
@@ -51,6 +53,8 @@ export interface HttpOptions {
   readonly origins?: ReadonlyArray<string> | undefined
   /** Who counts the calls of a principal, if anybody. */
   readonly rateLimiter?: ((env: unknown) => RateLimiter | undefined) | undefined
+  /** Who collects the spans of an invocation, if anybody. */
+  readonly telemetry?: ObserveInvocation | undefined
 }
 
 type Settled = HttpOptions & {
@@ -58,12 +62,10 @@ type Settled = HttpOptions & {
   readonly allowed: ReadonlySet<string>
 }
 
-/** The part of an `ExecutionContext` that the edge uses. */
-export interface Invocation {
-  readonly waitUntil: (promise: Promise<unknown>) => void
-}
-
 export type HttpHandler = (request: Request, env: unknown, ctx: Invocation) => Promise<Response>
+
+/** What runs before it is known who is served, or has failed. */
+const runLogging = Effect.runPromiseWith(jsonLog())
 
 const ndjson = "application/x-ndjson"
 
@@ -129,7 +131,7 @@ const admissionOf = (
   { limits, rateLimiter }: HttpOptions,
 ): Admission | undefined => {
   const limiter = rateLimiter?.(env)
-  return limiter && (() => Effect.runPromise(admitted(limiter, identity.grants.principal, limits)))
+  return limiter && (() => runLogging(admitted(limiter, identity.grants.principal, limits)))
 }
 
 const rpc = async (
@@ -141,16 +143,14 @@ const rpc = async (
   if (request.method !== "POST") return usePost()
   const long = longHeaders(request)
   if (long !== undefined) return long
-  const identity = await Effect.runPromise(
-    options.bearer(request.headers.get("authorization"), env),
-  )
+  const identity = await runLogging(options.bearer(request.headers.get("authorization"), env))
   if (identity._tag === "Undecided") return undecided(identity)
   if (identity._tag === "Unverified") {
     return answer(401, { _tag: "Unauthenticated", reason: identity.reason }, challenge) // H3
   }
   const admission = admissionOf(identity, env, options)
   if (admission !== undefined && !(await admission())) return limited()
-  const body = await Effect.runPromise(readWithin(request, options.limits.bodyMillis))
+  const body = await runLogging(readWithin(request, options.limits.bodyMillis))
   if (body === "Late") return lateBody()
   if (body._tag === "Refused") return refusal(body.status, body.reason)
   const reply = makeReplyStream(options.limits.heartbeatMillis)
@@ -162,9 +162,12 @@ const rpc = async (
     reply,
   }
   // The invocation outlives a reader that leaves for as long as it takes to tell the objects.
-  ctx.waitUntil(
-    Effect.runPromise(Effect.provideService(serve(exchange), CurrentLimits, options.limits)),
+  const telemetry = observed(options.telemetry, env, ctx)
+  const served = serve(exchange).pipe(
+    Effect.provideService(CurrentLimits, options.limits),
+    Effect.provideContext(telemetry.context),
   )
+  ctx.waitUntil(telemetry.event(() => Effect.runPromise(served)))
   return new Response(reply.body, {
     status: 200,
     headers: { "content-type": ndjson, "cache-control": "no-store" },
@@ -182,7 +185,10 @@ const route = async (
   const { pathname } = new URL(request.url)
   if (isCallback(pathname)) {
     const allowed = preflight(request, options.allowed)
-    return allowed ?? (await Effect.runPromise(callbackRoute(request, env, options)))
+    if (allowed !== undefined) return allowed
+    const telemetry = observed(options.telemetry, env, ctx)
+    const called = Effect.provideContext(callbackRoute(request, env, options), telemetry.context)
+    return telemetry.event(() => Effect.runPromise(called))
   }
   switch (pathname) {
     case "/health":
@@ -204,7 +210,7 @@ export const makeHttpHandler = (options: HttpOptions): HttpHandler => {
     try {
       return readable(request, allowed, await route(request, env, ctx, settled))
     } catch (error) {
-      const reference = await Effect.runPromise(logDefect("HTTP", error))
+      const reference = await runLogging(logDefect("HTTP", error))
       return readable(request, allowed, answer(500, { _tag: "InternalDefect", reference })) // H1
     }
   }

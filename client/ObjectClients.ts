@@ -48,7 +48,7 @@ export const makeClients = Effect.fnUntraced(function* (
   principal: Principal,
 ) {
   const headers = callerHeaders({ _tag: "Principal", principal }) // E1
-  const shared = { headers, retry } satisfies Partial<WireClientOptions>
+  const shared = { headers, retry, tracing: false } satisfies Partial<WireClientOptions>
   const owner = yield* makeWireClient(OwnerRpc, {
     ...shared,
     target: (payload: { readonly ownerId: OwnerId }) => targets.owner(payload.ownerId),

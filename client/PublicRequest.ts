@@ -7,6 +7,7 @@
  * - Q3 Trace ids reach logs and exporters: they are what W3C traces have, or there are none.
  */
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
+import { traceOf } from "../contracts/observability/TraceContext.ts"
 
 /** UTF-16 units of a request's id. */
 export const requestIdCharacters = 128
@@ -18,16 +19,10 @@ export const isRequestId = (id: unknown): id is string | number =>
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const isHex = (value: unknown, digits: number): value is string =>
-  typeof value === "string" && value.length === digits && /^[0-9a-f]+$/i.test(value)
-
-const traceOf = ({ traceId, spanId, sampled }: Record<string, unknown>) =>
-  isHex(traceId, 32) && isHex(spanId, 16) ? { traceId, spanId, sampled: sampled !== false } : {} // Q3
-
 /** Reads a request; undefined when it is none. Pure. */
 export const publicRequest = (value: unknown): RequestEncoded | undefined => {
   if (!isRecord(value) || value["_tag"] !== "Request") return undefined
   const { id, tag, payload } = value
   if (!isRequestId(id) || typeof tag !== "string") return undefined
-  return { _tag: "Request", id, tag, payload, headers: [], ...traceOf(value) } // Q1
+  return { _tag: "Request", id, tag, payload, headers: [], ...traceOf(value) } // Q1, Q3
 }

@@ -14,6 +14,7 @@ import { Clock, Effect, Result, type Scope } from "effect"
 import { callerHeaders } from "../contracts/Authorization.ts"
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
+import { jsonLog } from "../contracts/observability/JsonLog.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import { type OwnerLook, RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
@@ -141,4 +142,4 @@ const served = (options: ScheduledOptions, env: unknown): Effect.Effect<void, un
 export const makeScheduledHandler =
   (options: ScheduledOptions): ScheduledHandler =>
   (_controller, env) =>
-    Effect.runPromise(Effect.suspend(() => served(options, env)))
+    Effect.runPromiseWith(jsonLog())(Effect.suspend(() => served(options, env)))

@@ -77,6 +77,10 @@ export const LaneReport = Schema.Struct({
   nonterminal: Count,
   /** Of these, `unknown` ones that hold nobody. */
   parked: Count,
+  /** Submissions so far, and how many of them have failed or were aborted: for what an owner counts. */
+  accepted: Schema.optionalKey(Count),
+  failed: Schema.optionalKey(Count),
+  aborted: Schema.optionalKey(Count),
   head: Schema.optionalKey(LaneHead),
   /** When `processHead` would next change something; 0 is now. */
   dueAt: Schema.optionalKey(Millis),

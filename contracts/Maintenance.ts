@@ -61,6 +61,26 @@ export const HostLaneStatus = Schema.Struct({
 })
 export type HostLaneStatus = typeof HostLaneStatus.Type
 
+export const OwnerTotals = Schema.Struct({
+  accepted: Count.annotateKey({ description: "Submissions that were admitted." }),
+  completed: Count,
+  failed: Count,
+  aborted: Count,
+  attempts: Count.annotateKey({ description: "Attempts that turns have started." }),
+  faults: Count.annotateKey({ description: "Threads that could not be recovered." }),
+  passes: Count,
+  passMillis: Count.annotateKey({ description: "How long all passes took together." }),
+  passCalls: Count.annotateKey({ description: "Calls that all passes made." }),
+  rowsRead: Count.annotateKey({ description: "By the owner itself; threads not counted." }),
+  rowsWritten: Count,
+  alarmWrites: Count,
+}).annotate({
+  identifier: "OwnerTotals",
+  description:
+    "What an owner has counted since its tables were made. After a crash a few of what was counted last may be missing.",
+})
+export type OwnerTotals = typeof OwnerTotals.Type
+
 export const MaintenanceStatus = Schema.Struct({
   ownerId: OwnerId,
   dirty: Schema.optionalKey(Generation).annotateKey({
@@ -83,6 +103,10 @@ export const MaintenanceStatus = Schema.Struct({
   lastServedThreadId: Schema.optionalKey(ThreadId),
   lastRecoveredThreadId: Schema.optionalKey(ThreadId),
   lastPass: Schema.optionalKey(MaintenancePassReport),
+  queueAgeMillis: Schema.optionalKey(Count).annotateKey({
+    description: "How long the lane has waited that is due first; 0 when none is due.",
+  }),
+  totals: Schema.optionalKey(OwnerTotals),
   hostLanes: Schema.optionalKey(Schema.Array(HostLaneStatus)).annotateKey({
     description: "Absent in a deployment without host lanes.",
   }),

@@ -55,10 +55,18 @@ export const Message = Schema.Struct({
 })
 export type Message = typeof Message.Type
 
+/** The trace that what is carried goes on in, as `traceparent` has it. */
+const trace = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(55)))
+
 /** One entry; entries for one target come in the order in which they must be taken. */
 export const OutboxEntry = openUnion([
-  Schema.TaggedStruct("Message", { ...Message.fields, ownerId: OwnerId, threadId: ThreadId }),
-  Schema.TaggedStruct("Child", { ...work, threadId: ThreadId, parent: ParentLink }),
+  Schema.TaggedStruct("Message", {
+    ...Message.fields,
+    ownerId: OwnerId,
+    threadId: ThreadId,
+    trace,
+  }),
+  Schema.TaggedStruct("Child", { ...work, threadId: ThreadId, parent: ParentLink, trace }),
   /** Ends the child of this id, also one that has not been admitted yet. */
   Schema.TaggedStruct("ChildAbort", {
     id: MessageId,

@@ -31,6 +31,15 @@ const nameOf = (thrown: unknown): string => {
   return typeof named === "string" ? named : `a thrown ${typeof thrown}`
 }
 
+/** The name of what was thrown. // T1 */
+export const nameThrown = (thrown: unknown): string => {
+  try {
+    return nameOf(thrown)
+  } catch {
+    return "unknown"
+  }
+}
+
 const fileOf = (path: string): string | undefined => {
   if (path.startsWith("node:") || path.includes("/node_modules/")) return undefined
   const file = path.split("/").at(-1) ?? ""

@@ -14,6 +14,7 @@
 import { type Generation, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
+import type { RowCounts } from "../platform/ObjectStorage.ts"
 import { freeTicket, holds, roomOf } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { ticketAside } from "./Aside.ts"
@@ -33,6 +34,7 @@ import { dueBefore, needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.
 import * as Projected from "./Projected.ts"
 import type { Shown } from "./Shown.ts"
 import { migrate, schemaVersion } from "./Tables.ts"
+import { noTally, rowsBetween, tallied, type Tally, toldBetween } from "./Totals.ts"
 
 export interface Block {
   readonly host: ObjectHost
@@ -41,6 +43,8 @@ export interface Block {
   readonly now: number
   /** The maintenance row as this block leaves it. */
   maintenance: MaintenanceRow
+  /** What this block counts. */
+  tally: Tally
   /** The lanes that this block wrote. */
   readonly written: Set<ThreadId>
   /** The lanes that this block changed in what a list shows of them. */
@@ -225,6 +229,7 @@ const count = (block: Block, before: Lane | undefined, after: Lane | undefined):
   const faulted = Number(isFaulted(after)) - Number(isFaulted(before))
   const ended = agentAtWork(before)
   const started = agentAtWork(after)
+  block.tally = tallied(block.tally, toldBetween(before, after))
   if (lanes === 0 && nonterminal === 0 && running === 0 && faulted === 0 && ended === started)
     return
   const row = block.maintenance
@@ -255,6 +260,12 @@ export const laneOrNew = (
   return { before, lane: before ?? emptyLane(threadId) }
 }
 
+/** What was counted so far, what is not stored yet among it. */
+export const totalsOf = (host: ObjectHost, life: Life, more: Tally = noTally): Tally => {
+  const rows = rowsBetween(life.rows, host.storage.counts())
+  return [life.uncounted, more, rows].reduce(tallied, life.maintenance.totals)
+}
+
 /** What runs inside every block before its own work; set by the gate. */
 export type TakeFinishes = (block: Block) => void
 
@@ -272,6 +283,7 @@ export const runBlock = <A>(
     limits,
     now: host.now(),
     maintenance: life.maintenance,
+    tally: noTally,
     written: new Set(),
     shown: new Map(),
     earliestAt: undefined,
@@ -279,6 +291,7 @@ export const runBlock = <A>(
     notices: [],
     afterwards: [],
   }
+  let counted: { readonly totals: Tally; readonly rows: RowCounts } | undefined
   const result = host.storage.transaction(() => {
     takeFinishes(block) // B2
     const value = body(block)
@@ -287,6 +300,8 @@ export const runBlock = <A>(
     }
     if (block.maintenance !== life.maintenance) {
       openForWriting(block) // B3
+      counted = { totals: totalsOf(host, life, block.tally), rows: host.storage.counts() }
+      block.maintenance = { ...block.maintenance, totals: counted.totals }
       writeMaintenance(host.storage.sql, block.maintenance)
     }
     if (block.earliestAt !== undefined) {
@@ -300,6 +315,9 @@ export const runBlock = <A>(
     return value
   })
   life.maintenance = block.maintenance
+  life.uncounted = counted === undefined ? tallied(life.uncounted, block.tally) : noTally
+  life.rows = counted?.rows ?? life.rows
+  life.untold = tallied(life.untold, block.tally)
   Projected.keep(block)
   if (block.earliestAt !== undefined) life.pass?.wake()
   life.notices.push(...block.notices)

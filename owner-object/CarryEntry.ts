@@ -5,11 +5,14 @@
  * - B2 Whom it comes from is what the owner knows of the thread that it claimed it from, not what the entry says.
  * - B4 A child is work that was accepted with its parent: an owner that is full of parents lets their children in, or none
  *   of them could ever end.
+ * - B5 A message and a child go on in the trace of the run that sent them.
  * - B3 What passed the gate ends it, also when its pass lets go: an enrolment without an end would never be visited.
  */
 import { Effect, Exit } from "effect"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import { idsIn, spanned, spannedUnder, spans } from "../contracts/observability/Spans.ts"
+import { readTraceparent, spanIn } from "../contracts/observability/TraceContext.ts"
 import type { Message } from "../contracts/Outbox.ts"
 import { asForgotten } from "./AsForgotten.ts"
 import { failureOf, within } from "./Call.ts"
@@ -84,7 +87,7 @@ const own = <A, E, EC>(
 const admitted = (source: Source, heard: Heard, entry: EntryOf<"Message"> | EntryOf<"Child">) =>
   Effect.gen(function* () {
     const { life, owner, threadId: sender } = source
-    const { _tag, id, threadId, ...work } = entry
+    const { _tag, id, threadId, trace: _trace, ...work } = entry
     const bytes = yield* Effect.fromResult(measure(work, owner.limits))
     const isChild = "parent" in work
     const link = isChild
@@ -152,7 +155,7 @@ const sent = (
   { agentsDigest, life, owner, threadId: sender }: Source,
   entry: EntryOf<"Message">,
 ) => {
-  const { _tag, ownerId, threadId, ...message } = entry
+  const { _tag, ownerId, threadId, trace: _trace, ...message } = entry
   const from: Message["from"] = { ...message.from, ownerId: life.ownerId, threadId: sender } // B2
   const call = owner.peers.deliver({
     ownerId,
@@ -186,6 +189,18 @@ const begun = (
   }
 }
 
+/** Has a delivery go on in the trace of what was sent; one without a trace stays in that of its carry. // B5 */
+const traced = <A, E>(entry: KnownEntry, work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.withFiber(({ context }) => {
+    const trace = "trace" in entry ? readTraceparent(entry.trace) : undefined
+    const span = () => ({
+      name: spans.deliver,
+      link: spanIn(context),
+      attributes: { ...idsIn(entry), "heddle.entry": entry._tag },
+    })
+    return trace === undefined ? spanned(span, work) : spannedUnder(trace, span, work)
+  })
+
 /** Delivers one entry, between its failpoints. // B1 */
 export const carryEntry = (
   source: Source,
@@ -197,7 +212,7 @@ export const carryEntry = (
     const heard: Heard = { called: false, report: undefined }
     const isOwn = ownerOf(entry, life) === life.ownerId
     yield* owner.failpoints.reach("deliver:before")
-    const exit = yield* Effect.exit(begun(source, heard, entry))
+    const exit = yield* Effect.exit(traced(entry, begun(source, heard, entry)))
     yield* owner.failpoints.reach("deliver:after")
     if (Exit.isSuccess(exit)) {
       answered(peer)

@@ -11,6 +11,7 @@
  * - G4 Whatever the call was: of a thread that says it was forgotten no lane is left.
  */
 import { Effect, Exit } from "effect"
+import { annotate, idsIn, spanned, spans } from "../contracts/observability/Spans.ts"
 import type { ThreadUnreadable } from "../contracts/Errors.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { RecoveryFailure, RecoveryReport } from "../contracts/Recovery.ts"
@@ -20,9 +21,11 @@ import * as Answer from "./Answer.ts"
 import { acceptReport } from "./AcceptReport.ts"
 import { type Block, laneOrNew, openForWriting, writeLane } from "./Block.ts"
 import { failureOf, within } from "./Call.ts"
+import { tagOf } from "./CarryResult.ts"
+import { attemptsOf, tallied } from "./Totals.ts"
 import { commitForget } from "./Forget.ts"
 import { forgottenAtOf, removeForgotten } from "./Forgotten.ts"
-import { type Lane, withoutBackoff, withoutHold, withoutUnseen } from "./Lane.ts"
+import { isRunning, type Lane, withoutBackoff, withoutHold, withoutUnseen } from "./Lane.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import type { ThreadAnswer } from "./Mutation.ts"
 import { addressOf, inBlock, type Owner, type OwnerFailpoint } from "./Owner.ts"
@@ -189,6 +192,8 @@ const commitTurn = (
     return writeLane(block, before, silent, { afterTurn: true })
   }
   const readable = RecoveryFaults.clearFault(block, accepted)
+  const runBefore = isRunning(pick.lane) ? pick.lane.report?.head?.submissionId : undefined
+  block.tally = tallied(block.tally, { attempts: attemptsOf(heads, runBefore) })
   pass.settled += heads.filter((head) => head._tag === "Settled").length
   const turned = Answer.afterTurn({
     sentUnder: pick.lane.report,
@@ -220,6 +225,10 @@ const callForget = (owner: Owner, life: Life, { generation, lane }: Picked) =>
     return owner.threads.forget({ ...address, author, reason, principal, abort, generation, now })
   })
 
+/** Tells the span of a call which failure ended it. */
+const tellFailure = (exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> =>
+  Exit.isSuccess(exit) ? Effect.void : annotate(() => ({ "error.type": tagOf(failureOf(exit)) }))
+
 /** Calls the thread and says how the end is to be committed. */
 const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect.Effect<Ending> => {
   const { limits, threads } = owner
@@ -231,7 +240,7 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
     effect: Effect.Effect<A, E>,
     commit: (block: Block, answer: A) => Lane | undefined,
   ): Effect.Effect<Ending> =>
-    Effect.map(Effect.exit(within(millis, effect)), (exit) => ({
+    Effect.map(Effect.tap(Effect.exit(within(millis, effect)), tellFailure), (exit) => ({
       failpoint: pick.kind === "recover" && isFault(exit) ? "fault" : failpoint,
       commit: (block) =>
         Exit.isSuccess(exit)
@@ -290,10 +299,20 @@ const call = (owner: Owner, life: Life, pass: RunningPass, pick: Picked): Effect
 const isFault = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) || (exit.value as ThreadAnswer<unknown, unknown>).result._tag === "Failure"
 
+/** The call as a span, with how it failed if it did. */
+const called = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
+  spanned(
+    () => ({
+      name: spans[pick.kind],
+      attributes: idsIn({ ownerId: life.ownerId, threadId: pick.lane.threadId }),
+    }),
+    call(owner, life, pass, pick),
+  )
+
 /** One flight from call to commit. Fails only when the commit does. */
 export const fly = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
   Effect.gen(function* () {
-    const ending = yield* call(owner, life, pass, pick)
+    const ending = yield* called(owner, life, pass, pick)
     const after = yield* inBlock(owner, life, ending.failpoint, ending.commit)
     yield* tellEnd(owner, pick, after)
     if (pick.kind === "forget" && after === undefined) yield* tellForgotten(pick.lane)

@@ -17,6 +17,7 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { Idle } from "./Idle.ts"
+import type { RowCounts } from "../platform/ObjectStorage.ts"
 import { type Hosts, hostsDueAt, makeHosts } from "./Hosts.ts"
 import { heldAgents } from "./HeldTable.ts"
 import { deadline, none } from "./Entry.ts"
@@ -27,6 +28,7 @@ import type { Notice } from "./Notice.ts"
 import type { Peer } from "./Peer.ts"
 import { beginProjecting, projectAt, type Projecting } from "./Projections.ts"
 import { projectionsSince, storedVersion } from "./Tables.ts"
+import { noTally, type Tally } from "./Totals.ts"
 import type { Watcher } from "./Watcher.ts"
 import type { CallKind } from "./Lane.ts"
 
@@ -104,12 +106,20 @@ export interface RunningPass {
   calls: number
   settled: number
   recovered: number
+  /** Since when the lane was due that was due first as it began. */
+  dueSinceAt: number | undefined
 }
 
 export interface Life {
   readonly ownerId: OwnerId
   version: number
   maintenance: MaintenanceRow // F2
+  /** What was counted since the maintenance row was written. */
+  uncounted: Tally
+  /** Rows that are among what was counted. */
+  rows: RowCounts
+  /** What was counted and nobody was told of. */
+  untold: Tally
   /** This life's incarnation; 0 until its first writing block. */
   incarnation: number
   counter: number
@@ -186,6 +196,9 @@ export const beginLife = (
     ownerId,
     version,
     maintenance: stored,
+    uncounted: noTally,
+    rows: host.storage.counts(),
+    untold: noTally,
     incarnation: 0, // F1
     counter: 0,
     lastTicket: version === 0 ? 0 : latestTicketUpTo(sql, host.now()),

@@ -18,6 +18,7 @@ import {
   threadIdsOf,
 } from "./Stored.ts"
 import { storedVersion } from "./Tables.ts"
+import { noTally, readTotals, type Tally, totalsText } from "./Totals.ts"
 
 export interface MaintenanceRow {
   readonly ownerId: OwnerId
@@ -44,6 +45,8 @@ export interface MaintenanceRow {
   readonly projections: Projections
   /** How the application's host lanes fare, by name. */
   readonly hostLanes: Readonly<Record<string, HostRow>>
+  /** What was counted so far. */
+  readonly totals: Tally
 }
 
 /** The row of an owner that has no tables yet. */
@@ -63,6 +66,7 @@ export const untouched = (ownerId: OwnerId): MaintenanceRow => ({
   entry: none,
   projections: noProjections,
   hostLanes: {},
+  totals: noTally,
 })
 
 interface StoredRow {
@@ -102,6 +106,7 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
     entry: entryOf(row["entry"]) ?? none,
     projections: projectionsOf(row["projections"]) ?? noProjections,
     hostLanes: hostRowsOf(row["host_lanes"]) ?? {},
+    totals: readTotals(row["totals"]),
   }
 }
 
@@ -112,8 +117,8 @@ export const storedOwnerId = (sql: Sql): OwnerId | undefined =>
 export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
   sql.run(
     `INSERT OR REPLACE INTO maintenance (id, owner_id, incarnation, in_flight, unfinished, lanes,
-      nonterminal, running, running_of, faulted, last_served, last_recovered, last_pass, entry, projections, host_lanes)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      nonterminal, running, running_of, faulted, last_served, last_recovered, last_pass, entry, projections, host_lanes, totals)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.ownerId,
     row.incarnation,
     JSON.stringify(row.inFlight),
@@ -129,6 +134,7 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     row.entry._tag === "None" ? null : JSON.stringify(row.entry),
     JSON.stringify(row.projections),
     Object.keys(row.hostLanes).length === 0 ? null : JSON.stringify(row.hostLanes),
+    totalsText(row.totals),
   )
 
 type Counters = Pick<MaintenanceRow, "lanes" | "nonterminal" | "running" | "runningOf" | "faulted">

@@ -10,6 +10,7 @@
  * - S5 After its turn an outbox that is still due goes behind all that wait.
  */
 import { Effect } from "effect"
+import { idsIn, spanned, spans } from "../contracts/observability/Spans.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
 import { type Block, nextGeneration, readLane, writeLane } from "./Block.ts"
 import { callsOfCarry, carry, type CarryEnd, type CarryPick } from "./Carry.ts"
@@ -101,7 +102,11 @@ const broken: CarryEnd = {
 /** One carry from its claim to its commit. Fails only when the commit does. */
 export const flyOutbox = (owner: Owner, life: Life, pass: RunningPass, pick: CarryPick) =>
   Effect.gen(function* () {
-    const end = yield* Effect.catchDefect(carry(owner, life, pass, pick), (defect) =>
+    const carried = spanned(
+      () => ({ name: spans.carry, attributes: idsIn(pick.lane) }),
+      carry(owner, life, pass, pick),
+    )
+    const end = yield* Effect.catchDefect(carried, (defect) =>
       Effect.as(
         Effect.logError(`an outbox could not be carried: ${describeThrown(defect)}`),
         broken,

@@ -14,6 +14,7 @@ import { StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
 import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import type { Telemetry } from "../contracts/observability/Telemetry.ts"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import type { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import type { ThreadRpc } from "../contracts/ThreadRpc.ts"
@@ -27,6 +28,7 @@ import { takeFinishes } from "./Finish.ts"
 import type { Hosts } from "./Hosts.ts"
 import { beginLife, type Life } from "./Life.ts"
 import { tellNotices } from "./Notice.ts"
+import { noTally } from "./Totals.ts"
 
 export type ThreadClient = RpcClient.FromGroup<
   typeof ThreadRpc,
@@ -65,6 +67,8 @@ export interface Owner {
   readonly sink: HeddleSink | undefined
   /** Whether outcomes are searched, too. */
   readonly searchesOutcomes: boolean
+  /** Who is told of what is counted, if anybody. */
+  readonly telemetry: Telemetry
   /** The application's own lanes. */
   readonly hosts: Hosts
   /** What is done, beside its first event, when a life has begun. */
@@ -186,6 +190,17 @@ export const inBlock = <A>(
     return result
   })
 
+/** Tells whoever collects it what was counted. */
+const tellTally = (telemetry: Telemetry, life: Life): void => {
+  const { accepted = 0, attempts = 0, faults = 0, ...untold } = life.untold
+  life.untold = noTally
+  telemetry.add("accepted", accepted)
+  telemetry.add("attempts", attempts)
+  telemetry.add("faults", faults)
+  for (const outcome of ["completed", "failed", "aborted"] as const)
+    telemetry.add("settled", untold[outcome] ?? 0, { outcome })
+}
+
 /** A block without failpoints. */
 export const quietBlock = <A>(
   owner: Owner,
@@ -197,6 +212,7 @@ export const quietBlock = <A>(
     if (owner.life !== life) return Effect.fail(lifeEnded) // O2
     try {
       const result = runBlock(owner.host, life, owner.limits, takeFinishes, body)
+      if (life.untold !== noTally) tellTally(owner.telemetry, life)
       const notices = life.notices.splice(0)
       return notices.length === 0 ? Effect.succeed(result) : Effect.as(tellNotices(notices), result)
     } catch (cause) {

@@ -3,7 +3,7 @@
  *
  * Making one does nothing that can fail; the server is built by the first call that needs it.
  */
-import { Context, Effect, Layer, Scope } from "effect"
+import { Context, Effect, Layer, References, Scope } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
 import {
   type Authorizer,
@@ -14,6 +14,13 @@ import {
 import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { OwnerRpc } from "../contracts/OwnerRpc.ts"
+import { spans } from "../contracts/observability/Spans.ts"
+import {
+  type MakeTelemetry,
+  type Telemetry,
+  tellRows,
+  unobserved,
+} from "../contracts/observability/Telemetry.ts"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
@@ -54,6 +61,8 @@ export interface OwnerOptions {
   readonly hostLanes?: ReadonlyArray<HostLane<never>> | undefined
   readonly services?: Layer.Layer<never> | undefined
   readonly failpoints: Failpoints
+  /** Who collects spans and metrics, if anybody. */
+  readonly telemetry?: MakeTelemetry | undefined
   /** The application's policy; everything is allowed without one. */
   readonly authorizer?: Authorizer
 }
@@ -68,6 +77,15 @@ interface Address {
   readonly threadId: ThreadId
 }
 
+/** The way to the threads of this owner. */
+const threadClient = (host: ObjectHost, thread: OwnerOptions["thread"]) =>
+  makeWireClient(ThreadRpc, {
+    target: ({ ownerId, threadId }: Address) => thread(ownerId, threadId),
+    headers: ({ ownerId }: Address) => callerHeaders({ _tag: "Owner", ownerId }),
+    requestId: host.uuid,
+    tracing: false,
+  })
+
 /** The way to the registry: an owner enters itself there, and asks nothing else. */
 const registryClient = (host: ObjectHost, target: WireTarget) =>
   makeWireClient(RegistryRpc, {
@@ -75,6 +93,7 @@ const registryClient = (host: ObjectHost, target: WireTarget) =>
     headers: (payload) =>
       "owes" in payload ? callerHeaders({ _tag: "Owner", ownerId: payload.ownerId }) : {},
     requestId: host.uuid,
+    tracing: false,
   })
 
 /** The way to other owners: an owner speaks for itself, and sends only what its own threads have recorded. */
@@ -89,29 +108,36 @@ const peerClient = (
         ? callerHeaders({ _tag: "Owner", ownerId: payload.message.from.ownerId })
         : {},
     requestId: host.uuid,
+    tracing: false,
   })
+
+/** What the owner's effects run under. Each line of the log says whose owner it is about. */
+const contextOf = ({ name }: ObjectHost, telemetry: Telemetry, limits: Limits) =>
+  Context.add(telemetry.context, CurrentLimits, limits).pipe(
+    Context.add(References.CurrentLogAnnotations, name === undefined ? {} : { ownerId: name }),
+  )
 
 /** The owner of an object. */
 export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): OwnerRuntime => {
   const { limits } = options
-  const context = Context.make(CurrentLimits, limits)
+  const telemetry = options.telemetry?.(host) ?? unobserved
+  const context = contextOf(host, telemetry, limits)
+  tellRows(telemetry, "owner", () => host.storage.counts())
   const runPromise = Effect.runPromiseWith(context)
   const run = <A, E>(effect: Effect.Effect<A, E>) => runPromise(underHost(host, effect))
   const background: Owner["background"] = (effect) =>
     host.waitUntil(
-      run(
-        Effect.catchCause(effect, (cause) =>
-          Effect.logDebug(`background work failed: ${describeThrown(cause)}`),
+      telemetry.event(() =>
+        run(
+          Effect.catchCause(effect, (cause) =>
+            Effect.logDebug(`background work failed: ${describeThrown(cause)}`),
+          ),
         ),
       ),
     )
 
   const build = Effect.gen(function* () {
-    const threads = yield* makeWireClient(ThreadRpc, {
-      target: ({ ownerId, threadId }: Address) => options.thread(ownerId, threadId),
-      headers: ({ ownerId }: Address) => callerHeaders({ _tag: "Owner", ownerId }),
-      requestId: host.uuid,
-    })
+    const threads = yield* threadClient(host, options.thread)
     const peers = yield* peerClient(host, options.peer)
     const registry =
       options.registry === undefined ? undefined : yield* registryClient(host, options.registry)
@@ -128,13 +154,14 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       acceptMessages: options.acceptMessages,
       sink: options.sink,
       searchesOutcomes: options.searchesOutcomes === true,
+      telemetry,
       hosts: makeHosts(options.codeVersion, options.hostLanes, options.services),
       began: (life) => readDeadlines(owner, life),
       background,
       life: undefined,
       starting: undefined,
     }
-    const server = yield* makeWireServer(OwnerRpc).pipe(
+    const server = yield* makeWireServer(OwnerRpc, { spanPrefix: spans.owner }).pipe(
       Effect.provide(Layer.merge(handlersLayer(owner), callerMiddlewareLayer)),
       withPolicy(options.authorizer),
     )
@@ -149,11 +176,13 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
   }
 
   return {
-    call: (message, sink) => ready().server.call(message, sink),
+    call: (message, sink) =>
+      telemetry.event(() => ready().server.call(message, sink), sink && "reader"),
     alarm: async () => {
       try {
         const ownerId = (host.name ?? storedOwnerId(host.storage.sql)) as OwnerId | undefined
-        if (ownerId !== undefined) await run(deliverAlarm(ready().owner, ownerId))
+        if (ownerId !== undefined)
+          await telemetry.event(() => run(deliverAlarm(ready().owner, ownerId)))
       } catch {
         AlarmSlot.armFallback(host.storage.alarm, host.now(), limits)
       }

@@ -14,6 +14,7 @@
 import { Effect, Exit, Fiber, Latch } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
+import { annotate, spannedUnder, spans } from "../contracts/observability/Spans.ts"
 import { freeTicket } from "./AgentLimits.ts"
 import * as AlarmSlot from "./AlarmSlot.ts"
 import { type Block, deadlinesOf, mayStart, openForWriting, readLane, writeLane } from "./Block.ts"
@@ -42,6 +43,7 @@ import * as Projected from "./Projected.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { select } from "./Select.ts"
 import { tablesOf } from "./TicketIndex.ts"
+import { tallied, type Tally } from "./Totals.ts"
 
 type EndedBy = MaintenancePassReport["endedBy"]
 
@@ -65,8 +67,17 @@ const anythingDue = (block: Block, pass: RunningPass): boolean => {
   const free = mayStart(block) ? freeTicket(block) : undefined
   const tables = tablesOf(sql, block.life)
   const tickets = [ticket, free, earliestOutbox(tables), earliestPublication(tables)]
-  return Math.min(...tickets.map((one) => one ?? Infinity)) < dueBefore(block.now)
+  const earliest = Math.min(...tickets.map((one) => one ?? Infinity))
+  if (earliest >= dueBefore(block.now)) return false
+  pass.dueSinceAt ??= ticketMillis(earliest)
+  return true
 }
+
+const passTally = ({ now }: Block, pass: RunningPass): Tally => ({
+  passes: 1,
+  passMillis: now - pass.startedAt,
+  passCalls: pass.calls,
+})
 
 /** Ends at once when nothing is due; else arms for the case that this pass never ends. */
 const begin = (
@@ -82,6 +93,7 @@ const begin = (
     const { alarm, sql } = host.storage
     const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block))
     life.pass = undefined // P2
+    block.tally = tallied(block.tally, passTally(block, pass))
     if (block.maintenance.unfinished > 0) {
       block.maintenance = { ...block.maintenance, unfinished: 0 }
     }
@@ -133,6 +145,7 @@ const close = (
   const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block)) // P4
   life.pass = undefined // P2
   const report = reportOf(block, pass, { phase: "actionable", alarm: armed, endedBy })
+  block.tally = tallied(block.tally, passTally(block, pass))
   block.maintenance = {
     ...block.maintenance,
     unfinished: 0,
@@ -256,6 +269,7 @@ const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => 
     calls: 0,
     settled: 0,
     recovered: 0,
+    dueSinceAt: undefined,
   }
 }
 
@@ -291,13 +305,38 @@ const toItsEnd = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latc
     return yield* inBlock(owner, life, "close", (block) => close(block, pass, "ceiling"))
   })
 
+/** What a pass came to, for whoever collects it. */
+const told = (
+  { telemetry }: Owner,
+  pass: RunningPass,
+  report: MaintenancePassReport | undefined,
+): Effect.Effect<void> => {
+  if (report !== undefined) {
+    telemetry.tell("passDuration", report.endedAt - report.startedAt)
+    telemetry.tell("passCalls", report.actorCalls)
+    telemetry.tell("queueAge", Math.max(0, pass.startedAt - (pass.dueSinceAt ?? pass.startedAt)))
+  }
+  return annotate(() => ({
+    "heddle.phase": report?.phase,
+    "heddle.ended.by": report?.endedBy,
+    "heddle.calls": report?.actorCalls,
+    "heddle.settled": report?.settled,
+    "heddle.recovered": report?.recovered,
+  }))
+}
+
 /** Runs one pass to its end, and tells those who wait. The caller has made sure that none runs. */
 export const runPass = (owner: Owner, life: Life) =>
   Effect.suspend(() => {
     const latch = Latch.makeUnsafe(false)
     const pass = makePass(owner, latch, life)
     life.pass = pass
-    return toItsEnd(owner, life, pass, latch).pipe(
+    const done = spannedUnder(
+      undefined,
+      () => ({ name: spans.pass, attributes: { "heddle.owner.id": life.ownerId } }),
+      Effect.tap(toItsEnd(owner, life, pass, latch), (report) => told(owner, pass, report)),
+    )
+    return done.pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
           if (life.pass === pass) life.pass = undefined

@@ -10,6 +10,7 @@
  *   that their runs go on.
  */
 import { Effect } from "effect"
+import { idsIn, spanned, spans } from "../contracts/observability/Spans.ts"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
 import { type Block, nextGeneration, readLane, writeLane } from "./Block.ts"
@@ -110,7 +111,10 @@ export const flyPublication = (
   { pick, sink }: { readonly pick: PublicationPick; readonly sink: HeddleSink },
 ) =>
   Effect.gen(function* () {
-    const turn = publish({ owner, life, lane: pick.lane, sink }, pass, pick)
+    const turn = spanned(
+      () => ({ name: spans.publish, attributes: idsIn(pick.lane) }),
+      publish({ owner, life, lane: pick.lane, sink }, pass, pick),
+    )
     const end = yield* Effect.catchDefect(turn, (defect) =>
       Effect.as(
         Effect.logError(`records could not be published: ${describeThrown(defect)}`),

@@ -14,6 +14,7 @@ import type { RecoveryFailure, RecoveryFault } from "../contracts/Recovery.ts"
 import type { Block } from "./Block.ts"
 import { faultedLane, readFault, writeFault } from "./FaultTable.ts"
 import type { Lane } from "./Lane.ts"
+import { tallied } from "./Totals.ts"
 
 const attemptsMax = 2 ** 31 - 1
 
@@ -77,6 +78,7 @@ export const recordFault = (block: Block, lane: Lane, failure: RecoveryFailure):
   const known = lane.marks.faultRetryAt === undefined ? undefined : readFault(sql, threadId)
   const { now, limits } = block
   const fault = nextFault({ threadId, known, failure, now, limits })
+  if (known === undefined) block.tally = tallied(block.tally, { faults: 1 })
   writeFault(sql, fault)
   return faultedLane(lane, fault)
 }

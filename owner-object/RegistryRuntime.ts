@@ -13,6 +13,8 @@ import { Rpc } from "effect/rpc"
 import { type Authorizer, callerMiddlewareLayer, withPolicy } from "../contracts/Authorization.ts"
 import { StorageUnavailable } from "../contracts/Errors.ts"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
+import { spans } from "../contracts/observability/Spans.ts"
+import { type MakeTelemetry, unobserved } from "../contracts/observability/Telemetry.ts"
 import { RegistryRpc } from "../contracts/RegistryRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireServer, type WireServer } from "../contracts/transport/WireServer.ts"
@@ -22,6 +24,8 @@ import * as RegistryTable from "./RegistryTable.ts"
 
 export interface RegistryOptions {
   readonly limits: Limits
+  /** Who collects spans and metrics, if anybody. */
+  readonly telemetry?: MakeTelemetry | undefined
   /** The application's policy, which is asked for `listOwners`; everything is allowed without one. */
   readonly authorizer?: Authorizer
 }
@@ -54,19 +58,20 @@ const handlersLayer = ({ storage, now }: ObjectHost, limits: Limits) => {
 /** The registry of an object. Making one does nothing that can fail. */
 export const makeRegistryRuntime = (
   host: ObjectHost,
-  { authorizer, limits }: RegistryOptions,
+  { authorizer, limits, telemetry: observe }: RegistryOptions,
 ): WireTarget => {
-  const build = makeWireServer(RegistryRpc).pipe(
+  const telemetry = observe?.(host) ?? unobserved
+  const build = makeWireServer(RegistryRpc, { spanPrefix: spans.registry }).pipe(
     Effect.provide(Layer.merge(handlersLayer(host, limits), callerMiddlewareLayer)),
     withPolicy(authorizer),
   )
   let server: WireServer | undefined
   const ready = (): WireServer => {
     // The scope is the object's: it ends with it.
-    server ??= Effect.runSyncWith(Context.make(CurrentLimits, limits))(
+    server ??= Effect.runSyncWith(Context.add(telemetry.context, CurrentLimits, limits))(
       underHost(host, Scope.provide(build, Scope.makeUnsafe())),
     )
     return server
   }
-  return { call: (message, sink) => ready().call(message, sink) }
+  return { call: (message, sink) => telemetry.event(() => ready().call(message, sink)) }
 }

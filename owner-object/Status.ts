@@ -2,12 +2,14 @@
  * What the owner tells about itself. Reads only; bounded at any number of lanes.
  */
 import { type Generation, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
-import type { LaneStatus, MaintenanceStatus } from "../contracts/Maintenance.ts"
+import type { LaneStatus, MaintenanceStatus, OwnerTotals } from "../contracts/Maintenance.ts"
 import type { RecoveryFault } from "../contracts/Recovery.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
+import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Condemned, isHeld, isRunning, type Lane, type Work } from "./Lane.ts"
-import { countDue, oldestEnrolled, readLane } from "./LaneTable.ts"
+import { countDue, earliestTicket, oldestEnrolled, readLane } from "./LaneTable.ts"
 import { hostStatus } from "./Hosts.ts"
+import { totalsOf } from "./Block.ts"
 import type { Life } from "./Life.ts"
 import { readFault } from "./FaultTable.ts"
 import { countDueOutboxes } from "./OutboxTable.ts"
@@ -15,6 +17,7 @@ import { countDuePublications } from "./PublicationTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 import { faultsSince } from "./Tables.ts"
 import { type Tables, tablesOf } from "./TicketIndex.ts"
+import { totalNames, type Totals } from "./Totals.ts"
 
 /** Counts are exact up to here, then "at least". */
 const countedUpTo = 1_000
@@ -38,6 +41,18 @@ const dueLanes = (tables: Tables, now: number): number => {
   return carried + countDuePublications(tables, { now, limit: countedUpTo - carried })
 }
 
+/** What was counted up to now. */
+const totalsNow = (host: ObjectHost, life: Life): OwnerTotals => {
+  const totals = totalsOf(host, life)
+  return Object.fromEntries(totalNames.map((name) => [name, totals[name] ?? 0])) as Totals
+}
+
+/** How long the lane waits that is due first. */
+const queueAge = (sql: Sql, now: number): number => {
+  const ticket = earliestTicket(sql, true)
+  return ticket === undefined ? 0 : Math.max(0, now - ticketMillis(ticket))
+}
+
 export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStatus => {
   const { sql } = host.storage
   const tables = life.version > 0
@@ -48,6 +63,8 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
   const row = life.maintenance
   return {
     ownerId: life.ownerId,
+    totals: totalsNow(host, life),
+    queueAgeMillis: tables ? queueAge(sql, host.now()) : 0,
     ...present("dirty", dirty),
     ...present("processed", complete ? (oldest ?? dirty) : undefined),
     nonterminal: row.nonterminal,

@@ -72,6 +72,7 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     `ALTER TABLE lanes ADD COLUMN publish_slow INTEGER`,
     `CREATE INDEX lanes_publish ON lanes (publish_slow, publish_at) WHERE publish_slow IS NOT NULL`,
   ],
+  [`ALTER TABLE maintenance ADD COLUMN totals TEXT`],
 ]
 
 /** The version from which on there is a table of faults. */

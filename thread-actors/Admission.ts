@@ -49,6 +49,8 @@ export interface Admitted {
   readonly threadId: ThreadId
   readonly principal: Principal
   readonly generation: Generation
+  /** The trace that it came in; a replay changes nothing of it. */
+  readonly trace?: string | undefined
   /** What a full owner answers to every key that was not accepted before. */
   readonly replayOnly?:
     | { readonly limit: string; readonly actual: number; readonly maximum: number }
@@ -176,8 +178,8 @@ const insert = (block: Block, admission: Submitted, content: Content): Receipt =
       : null
   block.sql.run(
     `INSERT INTO submissions (sequence, id, principal, idempotencyKey, agent, delivery, acceptedAt,
-       notBefore, inputDigest, state, epoch, attempts, ended, vanished, parent, inputBytes, input)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'ready', 0, 0, 0, 0, ?, ?, ?)`, // A1
+       notBefore, inputDigest, state, epoch, attempts, ended, vanished, parent, trace, inputBytes, input)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'ready', 0, 0, 0, 0, ?, ?, ?, ?)`, // A1
     sequence,
     id,
     admission.principal,
@@ -188,6 +190,7 @@ const insert = (block: Block, admission: Submitted, content: Content): Receipt =
     notBefore,
     content.digest,
     originText(admission, admission.idempotencyKey),
+    admission.trace ?? null,
     content.canonical.bytes,
     content.canonical.text,
   )

@@ -11,8 +11,11 @@
  * - M5 Whatever happens, the attempt stops being the live one, and those who wait are told.
  * - M6 No handler starts, or goes on untold, under an abort that came before its start.
  * - M7 An attempt is the live one from the turn of its claim's commit on: nobody finds its row running without it.
+ * - M8 An attempt continues the trace that its submission came in, in whatever event it runs.
  */
 import { Deferred, Effect, Option } from "effect"
+import { annotate, idsIn, spanned, spannedUnder, spans } from "../contracts/observability/Spans.ts"
+import { readTraceparent, traceparentIn } from "../contracts/observability/TraceContext.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
 import { bracket } from "../platform/Failpoint.ts"
 import { type Block, transact } from "./Block.ts"
@@ -76,12 +79,15 @@ const concluded = (
   live: LiveAttempt,
   verdict: Verdict,
 ): Effect.Effect<Tried<AttemptEnd>> =>
-  bracket(thread.options.failpoints, suspends(verdict) ? "suspend" : "settle", () =>
-    attempt(() => {
-      const { end, next } = transact(thread, (block) => endIn(block, live, verdict))
-      if (next?._tag === "Claimed") live.next = own(thread, next.claimed) // M7
-      return end
-    }),
+  spanned(
+    () => ({ name: spans.settle, attributes: { "heddle.verdict": verdict._tag } }),
+    bracket(thread.options.failpoints, suspends(verdict) ? "suspend" : "settle", () =>
+      attempt(() => {
+        const { end, next } = transact(thread, (block) => endIn(block, live, verdict))
+        if (next?._tag === "Claimed") live.next = own(thread, next.claimed) // M7
+        return end
+      }),
+    ),
   )
 
 /** Writes the end; if that fails, once more, as what its failure means. */
@@ -103,10 +109,14 @@ const otherwise = <A>(effect: Effect.Effect<A>, value: A): Effect.Effect<A> =>
     Effect.as(logCause("An attempt was ended by a mistake of ours", cause), value),
   )
 
+/** How it ended, as its answer says. */
+const endOf = (end: AttemptEnd): string => (end._tag === "Answered" ? end.answer._tag : end._tag)
+
 const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>
   Effect.gen(function* () {
     const verdict = yield* otherwise(verdictOf(thread, live), { _tag: "WithoutResult" }) // M5
     const end = yield* otherwise(endingOf(thread, live, verdict), gone) // M5
+    yield* annotate(() => ({ "heddle.end": endOf(end) }))
     live.ended = true
     if (thread.live === live) thread.live = undefined
     if (live.next !== undefined) yield* launch(thread, live.next)
@@ -115,11 +125,37 @@ const supervise = (thread: Thread, live: LiveAttempt): Effect.Effect<void> =>
     if (live.outlived && thread.turn === undefined) yield* pushReport(thread, live.identity)
   })
 
+/** Has the attempt continue the trace of its submission. What claimed it is linked: a pass serves many. // M8 */
+const traced = (thread: Thread, live: LiveAttempt, work: Effect.Effect<void>) => {
+  const { epoch, identity, row } = live
+  const known = Effect.withFiber<void>(({ context }) => {
+    live.sendsUnder = traceparentIn(context)
+    return work
+  })
+  return spannedUnder(
+    readTraceparent(row.trace),
+    () => ({
+      name: spans.attempt,
+      link: thread.turn?.span,
+      attributes: {
+        ...idsIn({ ...identity, submissionId: row.id }),
+        "heddle.agent": row.agent,
+        "heddle.sequence": row.sequence,
+        "heddle.epoch": epoch,
+        "heddle.attempt": row.attempts,
+        "heddle.queued.millis": live.claimedAt - row.acceptedAt,
+      },
+    }),
+    known,
+  )
+}
+
 /** Each line of the log says whose run it is about. */
 const supervised = (thread: Thread, live: LiveAttempt): Effect.Effect<void> => {
   const { ownerId, threadId } = live.identity
   const submissionId = live.row.id
-  return Effect.annotateLogs(supervise(thread, live), { ownerId, threadId, submissionId })
+  const logged = Effect.annotateLogs(supervise(thread, live), { ownerId, threadId, submissionId })
+  return traced(thread, live, logged) // M8
 }
 
 /** Makes the attempt of a claim that has just committed the live one. // M7 */
@@ -135,6 +171,6 @@ export const launch = (thread: Thread, live: LiveAttempt): Effect.Effect<LiveAtt
     const ended = new Promise<void>((resolve) => {
       fiber.addObserver(() => resolve())
     })
-    thread.host.waitUntil(ended)
+    thread.host.waitUntil(thread.telemetry.event(() => ended))
     return live
   })

@@ -30,7 +30,18 @@ export interface Block {
 export const patchHeader = (
   block: Block,
   change: Partial<
-    Pick<Header, "fence" | "refused" | "parked" | "paused" | "pause" | "pauseGeneration" | "title">
+    Pick<
+      Header,
+      | "fence"
+      | "refused"
+      | "parked"
+      | "paused"
+      | "pause"
+      | "pauseGeneration"
+      | "title"
+      | "failed"
+      | "aborted"
+    >
   >,
 ): void => {
   block.header = { ...block.header, ...change }

@@ -31,7 +31,7 @@ import {
 import { bytesOf } from "./Journal.ts"
 import { jsonCoder } from "./JsonCoder.ts"
 import { misuse } from "./Misuse.ts"
-import { messageIdOf, queue } from "./Outbox.ts"
+import { messageIdOf, queue, sentUnder } from "./Outbox.ts"
 import { parentOf } from "./Parent.ts"
 import { encoded, sentPlace } from "./StoredValue.ts"
 import { isTitle } from "./Title.ts"
@@ -142,7 +142,7 @@ const establish = (block: Block, running: Running, plan: Plan): undefined => {
     name,
     deadlineAt: null,
     bytes: bytesOf(payload),
-    payload: "{}",
+    payload: sentUnder(live.sendsUnder),
   })
   live.children = (live.children ?? 0) + 1
   return undefined

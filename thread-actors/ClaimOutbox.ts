@@ -14,7 +14,7 @@ import { behindFence } from "./Fence.ts"
 import { type Header, readHeader } from "./Header.ts"
 import { findPart } from "./Journal.ts"
 import { readRow, type SubmissionRow } from "./Ledger.ts"
-import { dueTargets, entriesOf, type StoredEntry } from "./Outbox.ts"
+import { dueTargets, entriesOf, type StoredEntry, traceOfEntry } from "./Outbox.ts"
 import { parentOf } from "./Parent.ts"
 import { readSettlement } from "./Status.ts"
 import { clockOf, type Thread } from "./Thread.ts"
@@ -52,6 +52,7 @@ const message = (sql: Sql, header: Header, entry: StoredEntry): Entry => {
     principal: row.principal,
     from,
     ...said,
+    ...traceOfEntry(entry),
   } as unknown as Entry
 }
 
@@ -68,6 +69,7 @@ const child = (sql: Sql, header: Header, entry: StoredEntry): Entry => {
     ...(title === undefined ? {} : { title }),
     principal: row.principal,
     parent: { depth, name, submissionId: row.id, threadId: header.threadId },
+    ...traceOfEntry(entry),
   } as unknown as Entry
 }
 

@@ -17,6 +17,7 @@ import {
 import type { CallbackToken } from "../contracts/Callback.ts"
 import type { Generation, SubmissionId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
+import { traceparentIn } from "../contracts/observability/TraceContext.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import { requestAbort } from "./Abort.ts"
 import { type AbortChild, abortChild, type AskChild, askChild } from "./AbortChild.ts"
@@ -179,19 +180,31 @@ const submissionCall = <A, E>(
         : Effect.fail(error),
   })
 
+/** The work of a call that knows in which trace it came. */
+const inTrace = <A, E, R>(
+  work: (trace: { readonly trace: string | undefined }) => Effect.Effect<A, E, R>,
+) => Effect.withFiber<A, E, R>(({ context }) => work({ trace: traceparentIn(context) }))
+
 const admitCall = (thread: Thread, call: Sent<Admission>) =>
-  threadCall(
-    thread,
-    call,
-    durable(thread, "admit", () => admit(thread, call)),
+  inTrace((trace) =>
+    threadCall(
+      thread,
+      call,
+      durable(thread, "admit", () => admit(thread, { ...call, ...trace })),
+    ),
   )
 
 const admitManyCall = (thread: Thread, call: Sent<Admissions>) =>
-  threadCall(
-    thread,
-    call,
-    durable(thread, "admitMany", () => admitMany(thread, call)),
+  inTrace((trace) =>
+    threadCall(
+      thread,
+      call,
+      durable(thread, "admitMany", () => admitMany(thread, { ...call, ...trace })),
+    ),
   )
+
+const resubmitCall = (thread: Thread, call: Sent<ResubmitOrder>) =>
+  inTrace((trace) => submissionCall(thread, call, resubmit(thread, { ...call, ...trace })))
 
 /** A look; with a fence it is a mutation, also of an untouched object. */
 const inspectCall = (
@@ -298,12 +311,7 @@ export const handlers = (thread: Thread) =>
     ThreadRpc.of({
       admit: (call) => entered(thread, call, admitCall(thread, call as Sent<Admission>)),
       admitMany: (call) => entered(thread, call, admitManyCall(thread, call)),
-      resubmit: (call) =>
-        entered(
-          thread,
-          call,
-          submissionCall(thread, call, resubmit(thread, call as Sent<ResubmitOrder>)),
-        ),
+      resubmit: (call) => entered(thread, call, resubmitCall(thread, call as Sent<ResubmitOrder>)),
       listOpen: (call) =>
         read(
           thread,

@@ -54,6 +54,9 @@ export interface Header {
   /** Of the last pause or resume. */
   readonly pauseGeneration: Generation | null
   readonly title: string | null
+  /** How many submissions have failed, and how many were aborted. */
+  readonly failed: number
+  readonly aborted: number
   /** The last record that the deployment's sink is known to have; 0 for none. */
   readonly published: number
   /** When the last submission was accepted whose key was pruned; 0 for none. */
@@ -88,6 +91,8 @@ type MetaColumns = Pick<
   | "parked"
   | "paused"
   | "pauseGeneration"
+  | "failed"
+  | "aborted"
   | "published"
   | "keysGoneTo"
   | "forgottenAt"
@@ -105,6 +110,8 @@ type HeaderRow = {
   pause: string | null
   pauseGeneration: string | null
   title: string | null
+  failed: number | null
+  aborted: number | null
   published: number | null
   keysGoneTo: number | null
   forgottenAt: number | null
@@ -117,7 +124,7 @@ type HeaderRow = {
 }
 
 const selectHeader = `SELECT m.ownerId, m.threadId, m.born, m.fence, m.refused, m.revision,
-  m.parked, m.paused, m.pause, m.pauseGeneration, m.title, m.forgottenAt,
+  m.parked, m.paused, m.pause, m.pauseGeneration, m.title, m.failed, m.aborted, m.forgottenAt,
   (SELECT passed FROM cursors WHERE name = 'publication') AS published,
   (SELECT passed FROM cursors WHERE name = 'keys') AS keysGoneTo, (SELECT max(sequence) FROM submissions) AS lastSequence,
   j.sequence AS tailSequence, j.digest, j.open, j.settled, j.floor
@@ -132,6 +139,8 @@ const metaChecks: { readonly [K in keyof MetaColumns]: Check } = {
   parked: isCount,
   paused: isCount,
   pauseGeneration: maybe(isGeneration),
+  failed: maybe(isCount),
+  aborted: maybe(isCount),
   published: maybe(isCount),
   keysGoneTo: maybe(isCount),
   forgottenAt: maybe(isMillis),
@@ -155,6 +164,8 @@ type Meta = Pick<
   | "parked"
   | "paused"
   | "pauseGeneration"
+  | "failed"
+  | "aborted"
   | "published"
   | "keysGoneTo"
   | "forgottenAt"
@@ -168,6 +179,8 @@ const unreadableMeta: Meta = {
   parked: 0,
   paused: false,
   pauseGeneration: null,
+  failed: 0,
+  aborted: 0,
   published: 0,
   keysGoneTo: 0,
   forgottenAt: null,
@@ -180,6 +193,8 @@ const metaOf = (row: HeaderRow): Meta => ({
   parked: row.parked,
   paused: row.paused !== 0,
   pauseGeneration: row.pauseGeneration as Generation | null,
+  failed: row.failed ?? 0,
+  aborted: row.aborted ?? 0,
   published: row.published ?? 0,
   keysGoneTo: row.keysGoneTo ?? 0,
   forgottenAt: row.forgottenAt,
@@ -226,8 +241,8 @@ export const insertHeader = (
   identity: { readonly ownerId: OwnerId; readonly threadId: ThreadId; readonly born: string },
 ): void =>
   sql.run(
-    `INSERT INTO meta (id, ownerId, threadId, born, fence, refused, revision, parked, paused, title)
-     VALUES (1, ?, ?, ?, NULL, '', 0, 0, 0, NULL)`,
+    `INSERT INTO meta (id, ownerId, threadId, born, fence, refused, revision, parked, paused, title,
+       failed, aborted) VALUES (1, ?, ?, ?, NULL, '', 0, 0, 0, NULL, 0, 0)`,
     identity.ownerId,
     identity.threadId,
     identity.born,
@@ -237,7 +252,7 @@ export const insertHeader = (
 export const writeHeader = (sql: Sql, header: Header): void =>
   sql.run(
     `UPDATE meta SET fence = ?, refused = ?, revision = ?, parked = ?, paused = ?, pause = ?,
-       pauseGeneration = ?, title = ?, forgottenAt = ? WHERE id = 1`,
+       pauseGeneration = ?, title = ?, failed = ?, aborted = ?, forgottenAt = ? WHERE id = 1`,
     header.fence,
     header.refused.join(" "),
     header.touches,
@@ -246,5 +261,7 @@ export const writeHeader = (sql: Sql, header: Header): void =>
     header.pause,
     header.pauseGeneration,
     header.title,
+    header.failed,
+    header.aborted,
     header.forgottenAt,
   )

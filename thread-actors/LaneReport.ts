@@ -136,6 +136,9 @@ export const laneReport = (facts: ReportFacts): LaneReport => {
     revision: revisionOf(header),
     nonterminal: nonterminalOf(header),
     parked: header.parked,
+    accepted: header.lastSequence,
+    ...(header.failed === 0 ? {} : { failed: header.failed }),
+    ...(header.aborted === 0 ? {} : { aborted: header.aborted }),
     ...(view?.head === undefined
       ? {}
       : {

@@ -8,7 +8,7 @@
  *   decision is looked at when it is read, and the texts of intents, retries and waits where they are used.
  */
 import type { AgentId, Principal, SubmissionId } from "../contracts/Identifiers.ts"
-import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Sql, SqlValue } from "../platform/ObjectStorage.ts"
 import {
   type Check,
   holds,
@@ -56,12 +56,14 @@ export interface SubmissionRow {
   readonly delivery: string
   /** The run whose child it is, as JSON. */
   readonly parent: string | null
+  /** The trace that it continues, as `traceparent` has it; what is damaged is none. */
+  readonly trace: unknown
   readonly inputBytes: number
 }
 
 const columns = `sequence, id, principal, agent, acceptedAt, notBefore, inputDigest, state, epoch,
   attempts, ended, vanished, vanishedVersion, retries, dueAt, suspension, abort, outcome,
-  settledSequence, delivery, parent, inputBytes` // L2
+  settledSequence, delivery, parent, trace, inputBytes` // L2
 
 const rowChecks: { readonly [K in keyof SubmissionRow]: Check } = {
   sequence: isCount,
@@ -85,10 +87,11 @@ const rowChecks: { readonly [K in keyof SubmissionRow]: Check } = {
   settledSequence: maybe(isCount),
   delivery: oneOf(["queue", "join"]),
   parent: maybe(isText),
+  trace: () => true,
   inputBytes: isCount,
 }
 
-type Raw = { readonly [K in keyof SubmissionRow]: string | number | null }
+type Raw = { readonly [K in keyof SubmissionRow]: SqlValue }
 
 /** The columns that are looked at whenever a row is read. */
 export const checkedColumns = columns

@@ -103,6 +103,8 @@ export interface LiveAttempt extends Claimed {
   /** Emitted chunks so far. */
   chunks: number
   handler: Fiber.Fiber<unknown, unknown> | undefined
+  /** The trace that what it sends to others continues. */
+  sendsUnder: string | undefined
   /** The attempt that the block of this one's settlement has claimed. */
   next: LiveAttempt | undefined
 }
@@ -134,6 +136,7 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   children: undefined,
   chunks: 0,
   handler: undefined,
+  sendsUnder: undefined,
   next: undefined,
 })
 

@@ -7,6 +7,7 @@
  *   pair is that of the rows.
  */
 import type { MessageId, OwnerId, SubmissionId, ThreadId } from "../contracts/Identifiers.ts"
+import { readTraceparent, traceparentOf } from "../contracts/observability/TraceContext.ts"
 import { sha256 } from "../platform/Digest.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { allOf } from "./AllOf.ts"
@@ -23,7 +24,7 @@ import {
   maybe,
   oneOf,
 } from "./StoredColumns.ts"
-import { Unreadable } from "./Unreadable.ts"
+import { parsed, Unreadable } from "./Unreadable.ts"
 
 export const outboxKinds = ["Message", "Child", "ChildAbort", "ChildAsk", "ChildNotice"] as const
 export type OutboxKind = (typeof outboxKinds)[number]
@@ -43,6 +44,17 @@ export interface Queued {
   readonly bytes: number
   /** Canonical JSON: what no record says. */
   readonly payload: string
+}
+
+/** What is queued beside a record: the trace that it goes on in. */
+export const sentUnder = (trace: string | undefined): string =>
+  trace === undefined ? "{}" : `{"trace":"${trace}"}`
+
+/** The trace of an entry, as it was queued. */
+export const traceOfEntry = ({ payload }: StoredEntry): { readonly trace?: string } => {
+  const { trace } = parsed(payload, "outbox") as { readonly trace?: unknown }
+  const read = readTraceparent(trace)
+  return read === undefined ? {} : { trace: traceparentOf(read) }
 }
 
 /** One text for a target. */

@@ -20,6 +20,7 @@ export const pushReport = (thread: Thread, identity: Identity): Effect.Effect<vo
       target: () => thread.options.owner(identity.ownerId),
       headers: callerHeaders({ _tag: "Thread", ...identity }),
       requestId: thread.host.uuid,
+      tracing: false,
     })
     yield* Effect.timeout(client.report({ ...identity, report }), thread.limits.mutationMillis)
   }).pipe(

@@ -11,6 +11,7 @@
  *   back: the call is looked at again later.
  */
 import { Deferred, Effect, Exit, Option, Result } from "effect"
+import { spanned, spans } from "../contracts/observability/Spans.ts"
 import { delayMillis } from "../contracts/Backoff.ts"
 import { forkAgentCode } from "./AgentFiber.ts"
 import { type Block, touch } from "./Block.ts"
@@ -125,10 +126,16 @@ const run = (
   reconcile: NonNullable<AnyTool["reconcile"]>,
   call: ToolCall,
 ): Effect.Effect<Found> =>
-  Effect.flatMap(answerOf(thread, reconcile, call), (answer) => {
-    const found = foundOf(thread, tool, answer)
-    return Result.isSuccess(found) ? Effect.succeed(found.success) : misuse(found.failure)
-  }).pipe(
+  Effect.flatMap(
+    spanned(
+      () => ({ name: spans.reconcile, attributes: { "heddle.tool": tool.name } }),
+      answerOf(thread, reconcile, call),
+    ),
+    (answer) => {
+      const found = foundOf(thread, tool, answer)
+      return Result.isSuccess(found) ? Effect.succeed(found.success) : misuse(found.failure)
+    },
+  ).pipe(
     Effect.catchCause((cause) =>
       Effect.as(logCause(`The reconciler of tool ${tool.name} gave no answer`, cause), noAnswer),
     ),

@@ -5,6 +5,7 @@
  * - U2 The new submission and its link to the old one are written together; its first record says who asked and why.
  * - U3 The old one's input is taken as it is stored, if it still is what was digested at its admission. A receipt that
  *   was given for it is told without reading it.
+ * - U4 It goes on in the trace of the old one, which so shows how the work came to its end.
  */
 import { type Effect, Result } from "effect"
 import {
@@ -15,6 +16,7 @@ import {
   SettlementConflict,
 } from "../contracts/Errors.ts"
 import type { IdempotencyKey, SubmissionId } from "../contracts/Identifiers.ts"
+import { isTraceparent } from "../contracts/observability/TraceContext.ts"
 import type { ResubmitRefusal } from "../contracts/Resubmit.ts"
 import type { Outcome, Receipt } from "../contracts/Submission.ts"
 import { sha256 } from "../platform/Digest.ts"
@@ -77,6 +79,7 @@ const admissionOf = (order: ResubmitOrder, row: SubmissionRow): Admission => ({
   principal: order.principal,
   generation: order.generation,
   replayOnly: order.replayOnly,
+  trace: isTraceparent(row.trace) ? row.trace : order.trace, // U4
   agent: row.agent,
   input: order.input,
   idempotencyKey: order.idempotencyKey,

@@ -17,7 +17,7 @@ import {
 } from "./Fact.ts"
 import { bytesOf } from "./Journal.ts"
 import { misuse } from "./Misuse.ts"
-import { messageIdOf, queue } from "./Outbox.ts"
+import { messageIdOf, queue, sentUnder } from "./Outbox.ts"
 import { encoded, sentPlace, textOf } from "./StoredValue.ts"
 import { tellOwner } from "./TellOwner.ts"
 import { isTitle } from "./Title.ts"
@@ -102,7 +102,7 @@ const write = (running: Running, name: string, plan: Plan): Effect.Effect<Messag
       name,
       deadlineAt: block.now + block.thread.limits.messageDeadlineMillis,
       bytes: bytesOf(plan.payload),
-      payload: "{}",
+      payload: sentUnder(live.sendsUnder),
     })
     return { value: id } // S1
   })

@@ -143,6 +143,8 @@ const settleNow = (block: Block, row: SubmissionRow, end: End): void => {
   )
   if (tail.open !== row.sequence) leaveQueue(block, row)
   if (row.state === "unknown") patchHeader(block, { parked: block.header.parked - 1 })
+  if (end.outcome !== "completed")
+    patchHeader(block, { [end.outcome]: block.header[end.outcome] + 1 })
   block.settled.push(row.sequence)
   leaveConversation(block, row, end)
   if (row.parent !== null) noticeParent(block, row)

@@ -13,6 +13,7 @@
  */
 import { Cause, Effect, Exit, Option, Result } from "effect"
 import type { Limits } from "../contracts/Limits.ts"
+import { spanned, spans } from "../contracts/observability/Spans.ts"
 import { type JsonCodec, StepFailed, type StepOptions, StepTimedOut } from "./Agent.ts"
 import {
   appendFact,
@@ -152,11 +153,19 @@ const timedOut = (running: Running, { name, timeoutMillis }: Plan): Outcome =>
 const once = (
   running: Running,
   plan: Plan,
+  tries: number,
 ): Effect.Effect<Exit.Exit<Option.Option<unknown>, unknown>, never, unknown> =>
   Effect.suspend(() => {
     running.live.bodies += 1
+    const body = spanned(
+      () => ({
+        name: spans.step,
+        attributes: { "heddle.name": plan.name, "heddle.try": tries + 1 },
+      }),
+      Effect.timeoutOption(plan.body, plan.timeoutMillis),
+    )
     return Effect.ensuring(
-      Effect.exit(Effect.timeoutOption(plan.body, plan.timeoutMillis)),
+      Effect.exit(body),
       Effect.sync(() => endBody(running.live)),
     )
   })
@@ -166,7 +175,7 @@ const tryBody = (
   plan: Plan,
   tries: number,
 ): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.flatMap(once(running, plan), (exit) => {
+  Effect.flatMap(once(running, plan, tries), (exit) => {
     if (Exit.isSuccess(exit))
       return Option.isSome(exit.value)
         ? completed(running, plan, exit.value.value)

@@ -233,12 +233,20 @@ export const asideTables: ReadonlySet<string> = new Set([
   "unpruned",
 ])
 
+/** What is told of a thread: the trace that a submission continues, and how many have not completed. */
+const observedTables: ReadonlyArray<string> = [
+  `ALTER TABLE submissions ADD COLUMN trace TEXT`,
+  `ALTER TABLE meta ADD COLUMN failed INTEGER`,
+  `ALTER TABLE meta ADD COLUMN aborted INTEGER`,
+]
+
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   firstTables,
   operatedTables,
   resubmittedTables,
   conversationTables,
+  observedTables,
 ]
 
 export const latestVersion = migrations.length
@@ -260,6 +268,12 @@ export const migrate = (sql: Sql, version: number, now: number): void => {
   sql.run("INSERT INTO schemaVersions (version, appliedAt) VALUES (?, ?)", latestVersion, now) // T2
 }
 
+/** What is read without them stands before the columns that may be large. */
+const withColumn = (table: string, column: string): string =>
+  /\n {4}inputBytes /.test(table)
+    ? table.replace(/\n {4}inputBytes /, (found) => `\n${column},${found}`)
+    : table.replace(/\n {2}\)$/, `,\n${column}\n  )`)
+
 /** With the columns that later versions added in the tables as they are made: each `ALTER` reads all that was made. */
 const withColumns = (statements: ReadonlyArray<string>): ReadonlyArray<string> =>
   statements.reduce<ReadonlyArray<string>>((made, statement) => {
@@ -267,9 +281,7 @@ const withColumns = (statements: ReadonlyArray<string>): ReadonlyArray<string> =
     return table === undefined
       ? [...made, statement]
       : made.map((one) =>
-          one.startsWith(`CREATE TABLE ${table} (`)
-            ? one.replace(/\n {2}\)$/, `,\n    ${column}\n  )`)
-            : one,
+          one.startsWith(`CREATE TABLE ${table} (`) ? withColumn(one, `    ${column}`) : one,
         )
   }, [])
 

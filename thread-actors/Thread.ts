@@ -5,7 +5,7 @@
  * - I2 The thread's clock is at least every time its owner has told it, and never goes back within
  *   an incarnation.
  */
-import type { Context, Deferred, Layer } from "effect"
+import type { Context, Deferred, Layer, Tracer } from "effect"
 import type { AgentId, OwnerId } from "../contracts/Identifiers.ts"
 import type {
   StorageUnavailable,
@@ -15,6 +15,11 @@ import type {
 } from "../contracts/Errors.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
 import type { Limits } from "../contracts/Limits.ts"
+import {
+  type MakeTelemetry,
+  type Telemetry,
+  unobserved,
+} from "../contracts/observability/Telemetry.ts"
 import type { RecoveryReport } from "../contracts/Recovery.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import type { Failpoints } from "../platform/Failpoint.ts"
@@ -40,6 +45,8 @@ export interface ThreadOptions {
   /** Whether a sink is to have every record before the next run; not without it. */
   readonly publishes?: boolean | undefined
   readonly failpoints: Failpoints
+  /** Who collects spans and metrics, if anybody. */
+  readonly telemetry?: MakeTelemetry | undefined
   /** The application's policy; everything is allowed without one. */
   readonly authorizer?: Authorizer
 }
@@ -54,6 +61,8 @@ export interface Turn {
   readonly suspect: boolean
   /** Agents of which it starts no attempt: as many run as may, as far as their owner knows. */
   readonly notAgents: ReadonlyArray<AgentId>
+  /** The span of the call. */
+  readonly span: Tracer.AnySpan | undefined
   headsLeft: number
 }
 
@@ -75,6 +84,7 @@ export interface Thread {
   readonly host: ObjectHost
   readonly options: ThreadOptions
   readonly limits: Limits
+  readonly telemetry: Telemetry
   readonly observers: Set<Observer>
   /** Who waits for the settlement of a sequence. */
   readonly waiters: Map<number, Set<Deferred.Deferred<void>>>
@@ -108,6 +118,7 @@ export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Threa
   host,
   options,
   limits: options.limits,
+  telemetry: options.telemetry?.(host) ?? unobserved,
   observers: new Set(),
   waiters: new Map(),
   started: false,

@@ -6,6 +6,8 @@
 import { Effect, Layer, Scope } from "effect"
 import { callerMiddlewareLayer, withPolicy } from "../contracts/Authorization.ts"
 import { CurrentLimits } from "../contracts/Limits.ts"
+import { spans } from "../contracts/observability/Spans.ts"
+import { tellRows } from "../contracts/observability/Telemetry.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireServer } from "../contracts/transport/WireServer.ts"
@@ -30,19 +32,23 @@ export interface ThreadRuntime {
 export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRuntime => {
   const storage = withEmptyTables(host.storage, asideTables)
   const thread = makeThreadState({ ...host, storage }, options) // R1
+  tellRows(thread.telemetry, "thread", () => host.storage.counts())
   const build = makeWireServer(ThreadRpc, {
     reference: host.uuid,
+    spanPrefix: spans.thread,
     annotations: () => ({ ...thread.identity }),
   }).pipe(
     Effect.provide(Layer.merge(handlers(thread), callerMiddlewareLayer)),
     withPolicy(options.authorizer),
     Effect.provideService(CurrentLimits, options.limits),
+    Effect.provideContext(thread.telemetry.context),
     // Never closed: the server lives as long as the object.
     Effect.provideService(Scope.Scope, Scope.makeUnsafe()),
   )
   const server = Effect.runSync(underHost(host, build))
   return {
-    call: server.call,
+    call: (message, sink) =>
+      thread.telemetry.event(() => server.call(message, sink), sink && "reader"),
     observers: () => thread.observers.size,
     isRunning: () => thread.live !== undefined,
   }

@@ -11,6 +11,7 @@
  *   is begun, and those under way are waited for.
  */
 import { Cause, Effect, Exit, Option, Result } from "effect"
+import { spanned, spans } from "../contracts/observability/Spans.ts"
 import { ToolFailed, ToolTimedOut } from "./Agent.ts"
 import {
   appendAnyway,
@@ -168,7 +169,19 @@ const over = ({ live }: Running, plan: Plan): void => {
 const once = (running: Running, plan: Plan, restore: Restore): Effect.Effect<BodyEnd> =>
   Effect.suspend(() => {
     begun(running, plan)
-    return Effect.exit(restore(Effect.timeoutOption(plan.body, plan.timeoutMillis))).pipe(
+    const { name, tool } = plan
+    const body = spanned(
+      () => ({
+        name: spans.tool,
+        attributes: {
+          "heddle.name": name,
+          "heddle.tool": tool.name,
+          "heddle.execution": tool.execution,
+        },
+      }),
+      Effect.timeoutOption(plan.body, plan.timeoutMillis),
+    )
+    return Effect.exit(restore(body)).pipe(
       Effect.map((exit): BodyEnd =>
         Exit.isSuccess(exit) && Option.isNone(exit.value)
           ? { _tag: "TimedOut" }

@@ -11,6 +11,7 @@ import { Effect, Option } from "effect"
 import type { Unavailable } from "../contracts/Errors.ts"
 import { ThreadUnreadable } from "../contracts/Errors.ts"
 import type { AgentId } from "../contracts/Identifiers.ts"
+import { spanIn } from "../contracts/observability/TraceContext.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
 import { launch, own } from "./Attempt.ts"
 import { transact } from "./Block.ts"
@@ -125,7 +126,7 @@ export const processHead = (
   thread: Thread,
   request: TurnRequest,
 ): Effect.Effect<ReadonlyArray<HeadAnswer>, TurnFailure> =>
-  Effect.suspend(() => {
+  Effect.withFiber(({ context }) => {
     const { live } = thread
     if (thread.turn !== undefined)
       return live === undefined // G1
@@ -138,6 +139,7 @@ export const processHead = (
       sliceEndAt: clockOf(thread) + request.sliceMillis,
       suspect: request.suspect,
       notAgents: request.notAgents ?? [],
+      span: spanIn(context),
       headsLeft: Math.max(1, request.maxHeads),
     }
     thread.turn = turn

@@ -430,6 +430,9 @@ export interface MaintenanceStatus {
   readonly lastServedThreadId?: ThreadId
   readonly lastRecoveredThreadId?: ThreadId
   readonly lastPass?: MaintenancePassReport
+  /** How long the lane has waited that is due first; 0 when none is due. */
+  readonly queueAgeMillis?: number
+  readonly totals?: OwnerTotals
   /** Absent in a deployment without host lanes. */
   readonly hostLanes?: ReadonlyArray<HostLaneStatus>
 }
@@ -536,6 +539,31 @@ export interface OwnerSummary {
   readonly lookedAt?: number
   /** Whether it owed anything at the last look, or else when it entered. Not its state now. */
   readonly owed: boolean
+}
+
+/**
+ * What an owner has counted since its tables were made. After a crash a few of what was counted
+ * last may be missing.
+ */
+export interface OwnerTotals {
+  /** Submissions that were admitted. */
+  readonly accepted: number
+  readonly completed: number
+  readonly failed: number
+  readonly aborted: number
+  /** Attempts that turns have started. */
+  readonly attempts: number
+  /** Threads that could not be recovered. */
+  readonly faults: number
+  readonly passes: number
+  /** How long all passes took together. */
+  readonly passMillis: number
+  /** Calls that all passes made. */
+  readonly passCalls: number
+  /** By the owner itself; threads not counted. */
+  readonly rowsRead: number
+  readonly rowsWritten: number
+  readonly alarmWrites: number
 }
 
 /** Who paused a thread, why, and since when. */

@@ -10,12 +10,15 @@
  * - S4 A reader that cannot be reached ends its stream, and the server forgets it.
  * - S5 Nothing is kept of a call that has ended.
  * - S6 The log tells a defect by its name and where it came from, never in its words.
+ * - S7 The span of a call tells ids of its payload and of its answer, and nothing else of them.
  */
 import { Cause, Context, Effect, Exit, Result, type Scope, Tracer } from "effect"
 import { Headers } from "effect/http"
 import { type Rpc, type RpcGroup, type RpcMessage, RpcServer } from "effect/rpc"
 import { InternalDefect } from "../Errors.ts"
 import { CurrentLimits } from "../Limits.ts"
+import { annotate, idsIn } from "../observability/Spans.ts"
+import { continuing, traceOf } from "../observability/TraceContext.ts"
 import { describeThrown } from "../Thrown.ts"
 import { type PushLine, pushLine, withHeartbeat } from "./PushLine.ts"
 import { type RpcCodec, rpcCodec } from "./RpcCodec.ts"
@@ -95,11 +98,15 @@ const isRequest = (message: WireMessage): message is RequestEncoded =>
   typeof message.tag === "string" &&
   Array.isArray(message.headers)
 
-/** The trace fields of a request, when they are whole. */
-const traceOf = (message: RequestEncoded) =>
-  typeof message.traceId === "string" && typeof message.spanId === "string"
-    ? { traceId: message.traceId, spanId: message.spanId, sampled: message.sampled !== false }
-    : undefined
+/** Whom and what a call is about, told to its span. // S7 */
+const identified = <A, E, R>(
+  payload: unknown,
+  work: Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> =>
+  Effect.andThen(
+    annotate(() => idsIn(payload)),
+    Effect.tap(work, (value) => annotate(() => idsIn(value))),
+  )
 
 const end = (serving: Serving, call: Call, exit: WireExit): void => {
   if (!serving.calls.delete(call.id)) return // S5
@@ -172,9 +179,7 @@ const start = (
     call.started = true
     const probed =
       call.line === undefined ? effect : withHeartbeat(effect, call.line, serving.heartbeatMillis)
-    return trace === undefined || serving.tracing
-      ? probed
-      : Effect.provideService(probed, Tracer.ParentSpan, Tracer.externalSpan(trace))
+    return serving.tracing ? identified(payload, probed) : continuing(trace, probed)
   }
   serving.unstarted = undefined
   serving.run(write(0, request, { onRequest })).addObserver(() => {

@@ -13,6 +13,7 @@ import type { Name, SourceFile } from "./SourceFile.ts"
 export const membranes: ReadonlyArray<string> = [
   "client/Entrypoint.ts",
   "client/Http.ts",
+  "contracts/observability/Otlp.ts",
   "contracts/transport/NativeCall.ts",
   "contracts/transport/WireServer.ts",
   "client/Scheduled.ts",

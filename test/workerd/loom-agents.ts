@@ -165,6 +165,26 @@ const fails = Agent.make("fails", {
   error: Declined,
 }).handler(() => Effect.fail(new Declined({ why: "no such order" })))
 
+const asked = Agent.tool("asked", { execution: "readonly", result: Schema.String })
+
+/** Runs longer than a turn waits, calls a tool, has a child, and fails with what it was given. */
+const spun = Agent.make("spun", {
+  input: Schema.String,
+  output: Schema.Null,
+  error: Declined,
+}).handler(
+  Effect.fn("spun", { attributes: { "app.shade": "blue" } })(function* (secret, run) {
+    yield* run.step("look", Schema.String, Effect.delay(Effect.succeed(secret), 60))
+    yield* run.tool("ask", asked, () => Effect.succeed(secret))
+    yield* run.child("kid", noop.agent, null)
+    yield* Effect.ignore(
+      run.step("broken", Schema.String, Effect.fail(new Declined({ why: secret }))),
+    )
+    return yield* Effect.fail(new Declined({ why: secret }))
+  }),
+  { tools: [asked] },
+)
+
 const throws = Agent.make("throws", { input: Schema.Json, output: Schema.Null }).handler(
   (): Effect.Effect<null> => {
     throw new Error("a secret of the handler")
@@ -288,6 +308,7 @@ export const agents = [
   pay,
   doubt,
   paySlowly,
+  spun,
 ] as const
 
 /** The agent that a deployment may lack. */

@@ -3,7 +3,7 @@
  *
  * An owner is called `profile.something`: `plain` has the documented limits, `quick` has the same
  * with short waits and small results, `published` is quick and publishes, `mixed` is quick and patient, `ring` is quick with messages, `metered` is plain and counted, `full` has a database that is
- * full once a thread holds anything. A deployment without the agent `guest` can take over in between.
+ * full once a thread holds anything, `traced` is quick and tells a collector. A deployment without the agent `guest` can take over in between.
  */
 import { DurableObject } from "cloudflare:workers"
 import { Effect, Layer } from "effect"
@@ -21,6 +21,7 @@ import {
   wavesWanted,
   withoutGuest,
 } from "./loom-control.ts"
+import { collectorUrl, listen } from "./loom-collector.ts"
 import { attachMeter, countCall, orderOf } from "./loom-meter.ts"
 import { loomSink } from "./loom-sink.ts"
 
@@ -59,6 +60,7 @@ const profiles = {
   // What makes a crash cost milliseconds; nothing is given up sooner.
   ring: { ...quick, attemptsLost: 1_000_000, messageRetryMillis: 5, messageRetryMaxMillis: 50 },
   full: { ...quick, databaseBytes: 130_000 },
+  traced: quick,
 } satisfies Record<string, Partial<Limits>>
 
 export type Profile = keyof typeof profiles
@@ -88,6 +90,11 @@ const waves: HostLane = {
     ),
 }
 
+const observability = {
+  otlp: { url: collectorUrl, headers: { authorization: "Basic abc" }, serviceName: "loom" },
+}
+listen()
+
 const deploymentOf = (ownerId: string) => {
   const options = {
     limits: profiles[profileOf(ownerId)],
@@ -96,6 +103,7 @@ const deploymentOf = (ownerId: string) => {
     services: services(ownerId),
     hostLanes: profileOf(ownerId) === "quick" ? [waves] : [],
     ...(profileOf(ownerId) === "published" ? { publication: { sink: loomSink } } : {}),
+    ...(profileOf(ownerId) === "traced" ? { observability } : {}),
   }
   return withoutGuest.has(ownerId)
     ? Heddle.make({ ...options, agents })
@@ -175,5 +183,6 @@ const deployment = Heddle.make({ agents, bindings })
 
 /** The public edge, the registry and the cron: their objects are those above. */
 export class LoomApi extends deployment.Entrypoint {}
+export class LoomTracedApi extends Heddle.make({ agents, bindings, observability }).Entrypoint {}
 export class LoomRegistry extends deployment.OwnerRegistry {}
 export const loomScheduled = deployment.scheduled

@@ -21,8 +21,11 @@ interface LoopbackEntrypoint {
 }
 
 /** The edge, bound as a caller of these grants binds it. */
-export const binding = (owners: ReadonlyArray<string> = ["*"]): NativeStub =>
-  (exports as unknown as { readonly LoomApi: LoopbackEntrypoint }).LoomApi({
+export const binding = (
+  owners: ReadonlyArray<string> = ["*"],
+  entrypoint: "LoomApi" | "LoomTracedApi" = "LoomApi",
+): NativeStub =>
+  (exports as unknown as Record<typeof entrypoint, LoopbackEntrypoint>)[entrypoint]({
     props: { principal: "ada", owners },
   })
 
@@ -79,7 +82,8 @@ export interface SubmitOptions {
 export const openLoom = Effect.fnUntraced(function* (profile: Profile) {
   made += 1
   const ownerId = OwnerId.make(`${profile}.${made}.${crypto.randomUUID().slice(0, 8)}`)
-  const context = yield* Layer.build(HeddleClient.layerServiceBinding(binding()))
+  const bound = profile === "traced" ? binding(["*"], "LoomTracedApi") : binding()
+  const context = yield* Layer.build(HeddleClient.layerServiceBinding(bound))
   const client = Context.get(context, HeddleClient)
   const owner = () => env.LOOM_OWNERS.getByName(ownerId)
   const thread = (name: string) => env.LOOM_THREADS.getByName(`${ownerId}/${name}`)

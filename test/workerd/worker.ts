@@ -6,7 +6,14 @@ export { BrokenApi, EdgeApi, EdgeOwner, EdgeThread, LimitedApi } from "./edge-pr
 import { loomScheduled } from "./loom-worker.ts"
 import { consume } from "./loom-sink.ts"
 
-export { LoomApi, LoomBank, LoomOwner, LoomRegistry, LoomThread } from "./loom-worker.ts"
+export {
+  LoomApi,
+  LoomBank,
+  LoomOwner,
+  LoomRegistry,
+  LoomThread,
+  LoomTracedApi,
+} from "./loom-worker.ts"
 export { StorageProbe } from "./storage-probe.ts"
 export { TransportProbe } from "./transport-probe.ts"
 

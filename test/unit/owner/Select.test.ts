@@ -35,6 +35,7 @@ const begin = (limits: Partial<Limits> = {}) => {
     calls: 0,
     settled: 0,
     recovered: 0,
+    dueSinceAt: undefined,
   }
 }
 

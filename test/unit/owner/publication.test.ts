@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import { ThreadId } from "../../../contracts/Identifiers.ts"
 import type { Fate } from "../../../contracts/transport/InMemory.ts"
 import { makeSink } from "./FakePublication.ts"
+import { olderTables } from "./olderTables.ts"
 import { logged } from "./logged.ts"
 import { messageTo } from "./FakeOutbox.ts"
 import { makeOwnerWorld, ownerId, type WorldOptions } from "./OwnerWorld.ts"
@@ -378,13 +379,7 @@ describe("an older owner's tables", () => {
     thread("a").publication.isOn = false
     await run(world.submit("a"))
     await world.quiet()
-    world.storage.transaction(() => {
-      const { sql } = world.storage
-      sql.run("DROP INDEX lanes_publish")
-      sql.run("ALTER TABLE lanes DROP COLUMN publish_slow")
-      sql.run("ALTER TABLE lanes DROP COLUMN publish_at")
-      sql.run("UPDATE schema_version SET version = 7")
-    })
+    world.storage.transaction(() => olderTables(world.storage.sql, 7))
     world.crash()
     expect((await lane(world, "a")).publishAt).toBeUndefined()
     thread("a")

@@ -180,6 +180,7 @@ const row = (change: Partial<SubmissionRow>): SubmissionRow => ({
   inputDigest: "",
   delivery: "queue",
   parent: null,
+  trace: null,
   state: "ready",
   epoch: 1,
   attempts: 1,

@@ -216,7 +216,7 @@ describe("a trace", () => {
           return "deliver" as const
         },
       }
-      const parent = Tracer.externalSpan({ traceId: "t".repeat(32), spanId: "s".repeat(16) })
+      const parent = Tracer.externalSpan({ traceId: "a".repeat(32), spanId: "b".repeat(16) })
       const withTracer = yield* makeServedProbe({ hooks }).pipe(
         Effect.provideService(Tracer.Tracer, spans(made)),
       )

@@ -1,0 +1,96 @@
+/**
+ * Where a deployment says which collector is told: in its code, or in its environment by the names that OpenTelemetry
+ * gives them. Pure.
+ *
+ * - C1 What the code says goes before the environment. Where neither names a collector there is none.
+ */
+import type { LogLevel } from "effect"
+import { jsonLog } from "./JsonLog.ts"
+import { makeOtlp, type OtlpOptions } from "./Otlp.ts"
+import { type MakeTelemetry, unobserved } from "./Telemetry.ts"
+
+/** What a deployment tells of itself, and whom. */
+export interface Observability {
+  /** The least level of what is logged. Default `Info`; `Debug` tells each repetition of what was told once, too. */
+  readonly logLevel?: LogLevel.LogLevel
+  /**
+   * Which collector is told of spans and metrics. What is not said here is looked for in the environment, as `OTEL_EXPORTER_OTLP_ENDPOINT`,
+   * `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and `OTEL_TRACES_SAMPLER_ARG`.
+   */
+  readonly otlp?: Partial<OtlpOptions> | ((env: never) => Partial<OtlpOptions> | undefined)
+}
+
+type Environment = Readonly<Record<string, unknown>>
+
+const textOf = (env: Environment, name: string): string | undefined => {
+  const value = env[name]
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined
+}
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** `name=value,name=value`, each percent-encoded. */
+const headersOf = (text: string | undefined): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    (text ?? "").split(",").flatMap((pair) => {
+      const at = pair.indexOf("=")
+      return at < 1 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]]
+    }),
+  )
+
+const ratioOf = (text: string | undefined): number | undefined => {
+  const ratio = Number(text)
+  return text === undefined || !(ratio >= 0 && ratio <= 1) ? undefined : ratio
+}
+
+const isEnvironment = (env: unknown): env is Environment => typeof env === "object" && env !== null
+
+/** Checks what would else fail with the first batch. */
+const checked = (options: OtlpOptions): OtlpOptions => {
+  const url = URL.canParse(options.url) ? new URL(options.url) : undefined
+  if (url?.protocol !== "http:" && url?.protocol !== "https:")
+    throw new Error("The collector's url must be one of http or https: see docs/observe.md")
+  const { sampleRatio = 1 } = options
+  if (!(sampleRatio >= 0 && sampleRatio <= 1))
+    throw new Error("sampleRatio must be a number from 0 to 1: see docs/observe.md")
+  return options
+}
+
+/** The collector of an environment, if there is one. Throws what is wrong with it. */
+export const otlpOptionsOf = (
+  given: Partial<OtlpOptions> | undefined,
+  env: unknown,
+): OtlpOptions | undefined => {
+  const environment = isEnvironment(env) ? env : {}
+  if (textOf(environment, "OTEL_SDK_DISABLED") === "true") return undefined
+  const url = given?.url ?? textOf(environment, "OTEL_EXPORTER_OTLP_ENDPOINT") // C1
+  if (url === undefined) return undefined
+  const serviceName = textOf(environment, "OTEL_SERVICE_NAME")
+  const sampleRatio = ratioOf(textOf(environment, "OTEL_TRACES_SAMPLER_ARG"))
+  return checked({
+    headers: headersOf(textOf(environment, "OTEL_EXPORTER_OTLP_HEADERS")),
+    ...(serviceName === undefined ? {} : { serviceName }),
+    ...(sampleRatio === undefined ? {} : { sampleRatio }),
+    ...given, // C1
+    url,
+  })
+}
+
+/** How objects and edges of an environment tell of themselves: in their log, and to a collector where one is named. */
+export const telemetryOf = (
+  { logLevel, otlp }: Observability = {},
+  env: unknown,
+  serviceVersion: string,
+): MakeTelemetry => {
+  const options = otlpOptionsOf(typeof otlp === "function" ? otlp(env as never) : otlp, env)
+  const context = jsonLog(logLevel)
+  return options === undefined
+    ? () => ({ ...unobserved, context })
+    : makeOtlp(options, { context, serviceVersion })
+}
