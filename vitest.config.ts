@@ -1,12 +1,14 @@
 /**
- * Five test projects: `unit` runs in Node, `workerd` inside the real runtime with real Durable
- * Objects, `process` in Node against real workerd processes and other programs, `load` likewise, with
- * nothing beside it, and `simulation` in Node: the deterministic simulation, which takes every core while it
+ * Six test projects: `unit` runs in Node, and `alone` likewise, each file in a process of its own; `workerd` inside the
+ * real runtime with real Durable Objects; `process` in Node against real workerd processes and other programs, `load`
+ * likewise, with nothing beside it; and `simulation` in Node: the deterministic simulation, which takes every core while it
  * runs. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
  */
 import { cloudflareTest } from "@cloudflare/vitest-plugin"
 import { defineConfig } from "vitest/config"
 
+/** Tests that see what others leave running: they take over the timers of their process. */
+const alone = ["test/unit/testing/TestDeployment.test.ts"]
 const underLoad = ["test/process/load.test.ts", "test/process/restart.test.ts"]
 
 process.env["WRANGLER_SEND_METRICS"] ??= "false"
@@ -25,11 +27,16 @@ export default defineConfig({
           name: "unit",
           include: ["test/unit/**/*.test.ts", "examples/**/*.test.ts"],
           // A project of its own: test/process/starter.test.ts runs it as such.
-          exclude: ["examples/starter/**", "**/node_modules/**"],
+          exclude: ["examples/starter/**", "**/node_modules/**", ...alone],
           environment: "node",
+          // Loading the product anew for each file takes as long as its tests.
+          isolate: false,
           // Both projects share the machine; a test waits for conditions, so this is a last bound.
           testTimeout: 20_000,
         },
+      },
+      {
+        test: { name: "alone", include: alone, environment: "node", testTimeout: 20_000 },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./test/workerd/wrangler.toml" } })],

@@ -18,6 +18,7 @@ import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
 import { lanesAt } from "./LanesAt.ts"
 import type { Life } from "./Life.ts"
 import { ticketMillis } from "./Rotation.ts"
+import { tablesOf } from "./TicketIndex.ts"
 
 /** Whether the armed time will still be delivered. */
 export const counts = (armedAt: number | undefined, now: number, limits: Limits): boolean =>
@@ -94,7 +95,7 @@ export const armEarliest = (
   life: Life,
   { now, held, freeTicket, entryAt, hostAt, projectAt, rideMillis }: Deadlines,
 ): "rearmed" | "cleared" => {
-  const ticket = lanesAt({ sql, version: life.version }, held)
+  const ticket = lanesAt(tablesOf(sql, life), held)
   const laneAt = ticketMillis(Math.min(ticket ?? Infinity, freeTicket ?? Infinity))
   const owedAt = Math.min(laneAt, entryAt ?? Infinity, hostAt ?? Infinity)
   const at = ringAt({ owedAt, showAt: projectAt ?? Infinity }, rideMillis)

@@ -22,6 +22,7 @@ import { isFaulted, moved, movedAgents } from "./Counters.ts"
 import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
 import { hostsLookAt } from "./Hosts.ts"
+import { wakeFor } from "./Idle.ts"
 import { agentAtWork, emptyLane, isHeld, isRunning, type Lane } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
@@ -174,6 +175,7 @@ export const writeLane = (
   )
   const written: Lane = { ...watched, ...work, outboxTicket, publishTicket }
   LaneTable.writeLane(block.host.storage.sql, written) // B1
+  wakeFor(life.idle, written)
   if (isHeld(written.work) && written.work !== "held") life.holdsAgents = true
   block.written.add(lane.threadId)
   count(block, before, written)

@@ -16,6 +16,7 @@ import { hostsDueAt } from "./Hosts.ts"
 import { lanesAt } from "./LanesAt.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
+import { tablesOf } from "./TicketIndex.ts"
 
 /** Whether this owner must be entered, as a block leaves it. */
 export const entryIsDue = (block: Block): boolean =>
@@ -30,7 +31,7 @@ export interface EntryTry {
 const owesAnything = ({ host, life, maintenance }: Block): boolean =>
   maintenance.nonterminal > 0 ||
   life.mutations > 0 ||
-  lanesAt({ sql: host.storage.sql, version: life.version }, true) !== undefined ||
+  lanesAt(tablesOf(host.storage.sql, life), true) !== undefined ||
   hostsDueAt(life, maintenance) !== undefined
 
 /** Charges the next try, if one is due and none is under way. Gives it if it may be made. */

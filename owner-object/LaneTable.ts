@@ -8,6 +8,7 @@
  */
 import type { Generation, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Idle } from "./Idle.ts"
 import { isOutboxSlow, isPublicationSlow, type Lane, timedWorks, type Work } from "./Lane.ts"
 import { dueBefore } from "./Rotation.ts"
 import { marksOf, reportOf } from "./Stored.ts"
@@ -183,6 +184,8 @@ interface DueQuery {
   readonly now: number
   /** Of each kind of work, among lanes in backoff and among the others. */
   readonly limit: number
+  /** Kinds of work that no lane has are not asked for, and those that none has now are noted. */
+  readonly idle: Idle
 }
 
 type StoredTicket = { readonly thread_id: string; readonly next_at: number }
@@ -219,9 +222,11 @@ const dueTickets = (
 }
 
 /** The due lanes of these works, of each kind those with the smallest tickets, in their order. */
-export const dueLanes = (sql: Sql, { limit, now, works }: DueQuery): ReadonlyArray<Due> =>
+export const dueLanes = (sql: Sql, { idle, limit, now, works }: DueQuery): ReadonlyArray<Due> =>
   works.flatMap((work) => {
+    if (idle.has(work)) return []
     const first = firstTwo(sql, work)
+    if (first.length === 0) idle.add(work)
     return [false, true].flatMap((slow) => {
       const own = first.filter((row) => (row.slow === 1) === slow)
       return dueTickets(sql, own, { bound: dueBefore(now), limit, slow, work }).map((row) => ({
@@ -255,10 +260,11 @@ export const bindingLanes = (
     .map(fromStored)
 
 /** How many lanes are due, exact up to `limit`. */
-export const countDue = (sql: Sql, now: number, limit: number): number => {
+export const countDue = (sql: Sql, now: number, limit: number, idle: Idle): number => {
   let count = 0
   for (const work of heldToo)
-    if (count < limit) count += dueLanes(sql, { works: [work], now, limit: limit - count }).length
+    if (count < limit)
+      count += dueLanes(sql, { works: [work], now, limit: limit - count, idle }).length
   return Math.min(count, limit)
 }
 

@@ -17,6 +17,7 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { RowCounts } from "../platform/ObjectStorage.ts"
+import type { Idle } from "./Idle.ts"
 import { type Hosts, hostsDueAt, makeHosts } from "./Hosts.ts"
 import { heldAgents } from "./HeldTable.ts"
 import { deadline, none } from "./Entry.ts"
@@ -137,6 +138,8 @@ export interface Life {
   holdsAgents: boolean
   /** The application's own lanes. */
   readonly hosts: Hosts
+  /** What no lane is known to have. */
+  readonly idle: Idle
   /** Whether it is known that nothing has a deadline. */
   quiet: boolean
   readonly overlaps: Map<ThreadId, Overlap>
@@ -188,6 +191,7 @@ export const beginLife = (
   const stored = maintenance ?? untouched(ownerId)
   const projecting = beginProjecting(stored.projections, host.now() + lookMillis)
   const entryAt = deadline(maintenance?.entry ?? none, registers)
+  const idle: Idle = new Set()
   return {
     ownerId,
     version,
@@ -205,9 +209,10 @@ export const beginLife = (
     maxRunning: new Map(),
     holdsAgents: version > 0 && heldAgents(sql).length > 0,
     hosts,
+    idle,
     quiet:
       version === 0 ||
-      (lanesAt({ sql, version }, true) === undefined &&
+      (lanesAt({ sql, version, idle }, true) === undefined &&
         entryAt === undefined &&
         hostsDueAt({ hosts, version }, stored) === undefined &&
         (version < projectionsSince || projectAt(stored.projections, projecting) === undefined)),

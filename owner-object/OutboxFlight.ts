@@ -20,6 +20,7 @@ import { dueOutboxes } from "./OutboxTable.ts"
 import { afterCarry } from "./OutboxTurn.ts"
 import { type Owner, quietBlock } from "./Owner.ts"
 import { dueBefore } from "./Rotation.ts"
+import { tablesOf } from "./TicketIndex.ts"
 
 /** When the first of the carries that hold a slot leaves it by lasting; undefined when none holds one. */
 export const slotFreeAt = (
@@ -60,7 +61,7 @@ export const selectCarries = (block: Block, pass: RunningPass): ReadonlyArray<Ca
   let { slowFree } = slots
   // Those that are carried now keep their rows as they are, so they come first and are passed over.
   const limit = slots.free + pass.carries.size
-  const tables = { sql: host.storage.sql, version: life.version }
+  const tables = tablesOf(host.storage.sql, life)
   for (const due of dueOutboxes(tables, { limit, now })) {
     if (picks.length === slots.free || pass.calls >= limits.passCalls) break
     if (pass.carries.has(due.threadId)) continue // S4

@@ -1,8 +1,9 @@
 /** Whose outbox is to be carried, and when: the questions that the index over `outbox_at` answers. */
+import { outboxColumns } from "./Idle.ts"
 import { outboxSince } from "./Tables.ts"
 import { makeTicketIndex, type Tables } from "./TicketIndex.ts"
 
-const outboxes = makeTicketIndex({ at: "outbox_at", slow: "outbox_slow", since: outboxSince })
+const outboxes = makeTicketIndex({ ...outboxColumns, since: outboxSince })
 
 /** The smallest ticket of all outboxes; undefined without one. */
 export const earliestOutbox = outboxes.earliest

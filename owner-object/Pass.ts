@@ -43,6 +43,7 @@ import * as Projected from "./Projected.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { select } from "./Select.ts"
 import { tallied, type Tally } from "./Totals.ts"
+import { tablesOf } from "./TicketIndex.ts"
 
 type EndedBy = MaintenancePassReport["endedBy"]
 
@@ -64,7 +65,7 @@ const anythingDue = (block: Block, pass: RunningPass): boolean => {
   const { sql } = block.host.storage
   const ticket = earliestTicket(sql, mayStart(block))
   const free = mayStart(block) ? freeTicket(block) : undefined
-  const tables = { sql, version: block.life.version }
+  const tables = tablesOf(sql, block.life)
   const tickets = [ticket, free, earliestOutbox(tables), earliestPublication(tables)]
   const earliest = Math.min(...tickets.map((one) => one ?? Infinity))
   if (earliest >= dueBefore(block.now)) return false
@@ -160,8 +161,9 @@ const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
     const now = owner.host.now()
     const { sql } = owner.host.storage
     const ticket = nextFutureTicket(sql, now)
-    const outbox = nextFutureOutbox({ sql, version: life.version }, now)
-    const record = nextFuturePublication({ sql, version: life.version }, now)
+    const tables = tablesOf(sql, life)
+    const outbox = nextFutureOutbox(tables, now)
+    const record = nextFuturePublication(tables, now)
     const laneAt = ticketMillis(
       Math.min(ticket ?? Infinity, outbox ?? Infinity, record ?? Infinity),
     )

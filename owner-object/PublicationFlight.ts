@@ -22,6 +22,7 @@ import { duePublications } from "./PublicationTable.ts"
 import { afterPublishing, publicationAgain } from "./PublicationTurn.ts"
 import { callsOfBatch, publish, type PublicationEnd, type PublicationPick } from "./Publish.ts"
 import { dueBefore } from "./Rotation.ts"
+import { tablesOf } from "./TicketIndex.ts"
 
 const freeSlots = ({ limits }: Block, pass: RunningPass) => {
   const slots = pass.oneSlot ? 1 : limits.publishSlots // S1
@@ -35,7 +36,7 @@ const freeSlots = ({ limits }: Block, pass: RunningPass) => {
 /** The lanes whose records are due and that nobody publishes now, in their order. */
 const dueOf = (block: Block, pass: RunningPass, limit: number) => {
   const { host, life, now } = block
-  const tables = { sql: host.storage.sql, version: life.version }
+  const tables = tablesOf(host.storage.sql, life)
   // Those under way keep their rows as they are, so they come first and are passed over.
   return duePublications(tables, { limit: limit + pass.publications.size, now }).filter(
     ({ threadId }) => !pass.publications.has(threadId), // S3

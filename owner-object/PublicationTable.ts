@@ -1,12 +1,9 @@
 /** Whose records are to be published, and when: the questions that the index over `publish_at` answers. */
+import { publicationColumns } from "./Idle.ts"
 import { publicationSince } from "./Tables.ts"
 import { makeTicketIndex, type Tables } from "./TicketIndex.ts"
 
-const publications = makeTicketIndex({
-  at: "publish_at",
-  slow: "publish_slow",
-  since: publicationSince,
-})
+const publications = makeTicketIndex({ ...publicationColumns, since: publicationSince })
 
 /** The smallest ticket of all publications; undefined without one. */
 export const earliestPublication = publications.earliest

@@ -112,7 +112,8 @@ const candidates = (
   // Lanes in flight keep their rows as they are, so they come first and are passed over.
   const limit = options.limit + pass.flights.size
   const works = worksOf(block, kind, options.mayStart)
-  return dueLanes(block.host.storage.sql, { works, now: block.now, limit })
+  const { idle } = block.life
+  return dueLanes(block.host.storage.sql, { works, now: block.now, limit, idle })
     .filter((due) => !pass.flights.has(due.threadId)) // D4
     .sort((first, second) => first.ticket - second.ticket) // D2
 }

@@ -17,6 +17,7 @@ import { countDuePublications } from "./PublicationTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 import { faultsSince } from "./Tables.ts"
 import { totalNames, type Totals } from "./Totals.ts"
+import { type Tables, tablesOf } from "./TicketIndex.ts"
 
 /** Counts are exact up to here, then "at least". */
 const countedUpTo = 1_000
@@ -34,9 +35,8 @@ const newestGeneration = (life: Life): Generation | undefined =>
       })
 
 /** Lanes that are due, or whose outbox is, or whose records are. */
-const dueLanes = (sql: Sql, version: number, now: number): number => {
-  const tables = { sql, version }
-  const due = countDue(sql, now, countedUpTo)
+const dueLanes = (tables: Tables, now: number): number => {
+  const due = countDue(tables.sql, now, countedUpTo, tables.idle)
   const carried = due + countDueOutboxes(tables, { now, limit: countedUpTo - due })
   return carried + countDuePublications(tables, { now, limit: countedUpTo - carried })
 }
@@ -69,7 +69,7 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
     ...present("processed", complete ? (oldest ?? dirty) : undefined),
     nonterminal: row.nonterminal,
     lanes: row.lanes,
-    dueLanes: tables ? dueLanes(sql, life.version, host.now()) : 0,
+    dueLanes: tables ? dueLanes(tablesOf(sql, life), host.now()) : 0,
     runningLanes: row.running,
     faultedLanes: row.faulted,
     unfinishedPasses: row.unfinished,

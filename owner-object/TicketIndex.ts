@@ -6,16 +6,26 @@
  *
  * Invariants
  * - V1 Every question reads a bounded number of rows at any number of lanes, and none where nothing waits.
+ * - V2 Where no lane is known to have such a ticket, the database is not asked.
  */
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import type { Idle } from "./Idle.ts"
 import { dueBefore } from "./Rotation.ts"
 
-/** The tables of an owner, by the version that they have. */
+/** The tables of an owner, by the version that they have, and what is known to be in none of them. */
 export interface Tables {
   readonly sql: Sql
   readonly version: number
+  readonly idle: Idle
 }
+
+/** The tables as this life knows them. */
+export const tablesOf = (sql: Sql, { idle, version }: Omit<Tables, "sql">): Tables => ({
+  sql,
+  version,
+  idle,
+})
 
 /** Of which columns, and from which version on. The second is null without a ticket, 1 in backoff, else 0. */
 export interface TicketColumns {
@@ -87,16 +97,24 @@ const statementsOf = ({ at, slow }: TicketColumns) => {
 
 /** The questions over these columns. */
 export const makeTicketIndex = (columns: TicketColumns): TicketIndex => {
-  const { since } = columns
+  const { at, since } = columns
   const statements = statementsOf(columns)
 
+  /** What a look found, noted where it found nothing. // V2 */
+  const noted = <A>(idle: Idle, found: ReadonlyArray<A>): ReadonlyArray<A> => {
+    if (found.length === 0) idle.add(at)
+    return found
+  }
+
   /** The smallest ticket of each kind that has one. */
-  const firsts = (sql: Sql): ReadonlyArray<readonly [Slow, number]> => {
+  const firsts = ({ idle, sql }: Tables): ReadonlyArray<readonly [Slow, number]> => {
+    if (idle.has(at)) return [] // V2
     const [row] = sql.all<{ fast: number | null; slow: number | null }>(statements.first)
-    return slows.flatMap((slow) => {
+    const found = slows.flatMap((slow) => {
       const ticket = slow === 0 ? row?.fast : row?.slow
       return typeof ticket === "number" ? [[slow, ticket] as const] : []
     })
+    return noted(idle, found)
   }
 
   const dueOf = (
@@ -110,19 +128,20 @@ export const makeTicketIndex = (columns: TicketColumns): TicketIndex => {
   }
 
   return {
-    earliest: ({ sql, version }) =>
-      version < since ? undefined : smallest(firsts(sql).map(([, ticket]) => ticket)), // V1
-    nextFuture: ({ sql, version }, now) => {
+    earliest: (tables) =>
+      tables.version < since ? undefined : smallest(firsts(tables).map(([, ticket]) => ticket)), // V1
+    nextFuture: (tables, now) => {
+      const { sql, version } = tables
       if (version < since) return undefined
       const bound = dueBefore(now)
-      const future = firsts(sql).map(([slow, ticket]) =>
+      const future = firsts(tables).map(([slow, ticket]) =>
         ticket >= bound ? ticket : sql.all<{ at: number }>(statements.next, slow, bound)[0]?.at,
       )
       return smallest(future.filter((ticket) => ticket !== undefined)) // V1
     },
-    due: ({ sql, version }, { limit, now }) => {
-      if (version < since) return []
-      const first = sql.all<StoredTicket>(statements.two)
+    due: ({ idle, sql, version }, { limit, now }) => {
+      if (version < since || idle.has(at)) return [] // V2
+      const first = noted(idle, sql.all<StoredTicket>(statements.two))
       return slows
         .flatMap((slow) =>
           dueOf(sql, first, { bound: dueBefore(now), limit, slow }).map((row) => ({
@@ -133,8 +152,8 @@ export const makeTicketIndex = (columns: TicketColumns): TicketIndex => {
         )
         .sort((one, other) => one.ticket - other.ticket) // V1
     },
-    countDue: ({ sql, version }, { limit, now, unless }) => {
-      if (version < since || limit <= 0) return 0
+    countDue: ({ idle, sql, version }, { limit, now, unless }) => {
+      if (version < since || idle.has(at) || limit <= 0) return 0 // V2
       const [row] = sql.all<{ count: number }>(statements.count(unless), dueBefore(now), limit)
       return row?.count ?? 0
     },

@@ -17,11 +17,11 @@ import { tell } from "../testing/Tell.ts"
 import { showControls } from "./controls.ts"
 import { flagsOf, runScript, UsageError } from "./flags.ts"
 
-const usage = `usage: npm run simulate -- --seeds A..B [--json] [--workers N]
+const usage = `usage: npm run simulate -- --seeds A..B [--json [--hashes]] [--workers N]
        npm run simulate -- --seed N [--trace]
        npm run simulate -- --controls [--only NAME] [--search] [--seeds A..B] [--json] [--workers N]
 
-Runs seeds of the simulation. --seed N runs one; --trace prints all that happened in it. --controls runs broken
+Runs seeds of the simulation. --hashes also tells the trace hash of each. --seed N runs one; --trace prints all that happened in it. --controls runs broken
 copies of the product, which the simulation must catch: as they are pinned, or by --search at random.`
 
 interface Found {
@@ -30,6 +30,8 @@ interface Found {
   readonly faults: Record<string, number>
   readonly covered: Covered
   readonly violations: Array<Violation>
+  /** Of its trace, by seed. */
+  readonly hashes: Record<number, string>
 }
 
 const nothing = (): Found => ({
@@ -38,6 +40,7 @@ const nothing = (): Found => ({
   faults: {},
   covered: noCounts(),
   violations: [],
+  hashes: {},
 })
 
 const add = (all: Found, one: Found): void => {
@@ -47,6 +50,7 @@ const add = (all: Found, one: Found): void => {
     all.faults[kind] = (all.faults[kind] ?? 0) + count
   addCovered(all.covered, one.covered)
   all.violations.push(...one.violations)
+  Object.assign(all.hashes, one.hashes)
 }
 
 const violationsKept = 100
@@ -56,7 +60,7 @@ const runSeeds = async (seeds: Iterable<number>): Promise<Found> => {
   for (const seed of seeds) {
     found.schedules += 1
     try {
-      const { covered, faults, submissions, violations } = await runPlan(drawPlan(seed))
+      const { covered, faults, hash, submissions, violations } = await runPlan(drawPlan(seed))
       const kept = violations.slice(0, Math.max(0, violationsKept - found.violations.length))
       add(found, {
         schedules: 0,
@@ -64,6 +68,7 @@ const runSeeds = async (seeds: Iterable<number>): Promise<Found> => {
         faults: { ...faults } as Record<string, number>,
         covered,
         violations: kept,
+        hashes: { [seed]: hash },
       })
     } catch (error) {
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
@@ -140,6 +145,7 @@ const main = async (): Promise<void> => {
     only: { type: "string" },
     search: { type: "boolean" },
     json: { type: "boolean" },
+    hashes: { type: "boolean" },
   })
   if (flags.seed !== undefined) return one(Number(flags.seed), flags.trace === true)
   const asked = Math.min(Number(flags.workers ?? availableParallelism()), availableParallelism()) // S1
@@ -157,7 +163,9 @@ const main = async (): Promise<void> => {
   const found = await runShared(from, to, workers)
   const perSecond = Math.round((found.schedules / (performance.now() - begun)) * 10_000) / 10
   const { faults, schedules, violations } = found
-  if (flags.json === true) console.log(JSON.stringify({ schedules, perSecond, faults, violations }))
+  const hashes = flags.hashes === true ? { hashes: found.hashes } : {}
+  if (flags.json === true)
+    console.log(JSON.stringify({ schedules, perSecond, faults, violations, ...hashes }))
   else {
     console.log(`${schedules} schedules, ${perSecond} a second, ${found.submissions} submissions`)
     for (const line of coverageLines(found.covered, faults)) console.log(line)

@@ -223,6 +223,21 @@ const observedTables: ReadonlyArray<string> = [
   `ALTER TABLE meta ADD COLUMN failed INTEGER`,
   `ALTER TABLE meta ADD COLUMN aborted INTEGER`,
 ]
+/** What most threads never put anything into. */
+export const asideTables: ReadonlySet<string> = new Set([
+  "deferred",
+  "calls",
+  "parked",
+  "resubmissions",
+  "waits",
+  "children",
+  "abortMarks",
+  "callbacks",
+  "joined",
+  "outbox",
+  "schedules",
+  "unpruned",
+])
 
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [

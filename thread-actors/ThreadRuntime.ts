@@ -11,8 +11,10 @@ import { tellRows } from "../contracts/observability/Telemetry.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireServer } from "../contracts/transport/WireServer.ts"
+import { withEmptyTables } from "../platform/EmptyTables.ts"
 import { type ObjectHost, underHost } from "../platform/ObjectHost.ts"
 import { handlers } from "./Handlers.ts"
+import { asideTables } from "./Tables.ts"
 import { makeThreadState, type ThreadOptions } from "./Thread.ts"
 
 export type { ThreadOptions } from "./Thread.ts"
@@ -28,7 +30,8 @@ export interface ThreadRuntime {
 
 /** Makes the thread of this host. Synchronous; its start is run by the calls. */
 export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRuntime => {
-  const thread = makeThreadState(host, options) // R1
+  const storage = withEmptyTables(host.storage, asideTables)
+  const thread = makeThreadState({ ...host, storage }, options) // R1
   tellRows(thread.telemetry, "thread", () => host.storage.counts())
   const build = makeWireServer(ThreadRpc, {
     reference: host.uuid,

@@ -1,22 +1,7 @@
-/** A seed is a whole run. */
+/** A seed is a whole run: what surrounds it comes from the seed, too. */
 import { describe, expect, it } from "vitest"
 import { withAmbient } from "../../testing/Ambient.ts"
 import { makeRandom } from "../../testing/Random.ts"
-import { inNode } from "./inNode.ts"
-
-const hashes = async (from: number, to: number): Promise<Record<string, string>> =>
-  JSON.parse(
-    (await inNode("test/simulation/hashes.ts", String(from), String(to))).output,
-  ) as Record<string, string>
-
-describe("a seed", () => {
-  it("gives the same trace in another process, whatever that process ran before", async () => {
-    const [upwards, downwards] = await Promise.all([hashes(1, 100), hashes(100, 1)])
-    expect(Object.keys(upwards)).toHaveLength(100)
-    expect(new Set(Object.values(upwards)).size).toBe(100)
-    expect(downwards).toEqual(upwards)
-  })
-})
 
 describe("what surrounds a run", () => {
   const surrounded = <A>(work: () => A): { readonly leaks: Array<string>; readonly answer: A } => {

@@ -273,7 +273,8 @@ describe("two thousand settled behind one that is parked", () => {
     world.crash()
     const before = world.storage.counts().read
     await go(world.recover())
-    expect(world.storage.counts().read - before).toBe(11)
+    // One of them is the answer of the look for empty tables, of which an object reads no row.
+    expect(world.storage.counts().read - before).toBe(12)
   })
 })
 
