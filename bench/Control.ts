@@ -1,7 +1,7 @@
 /**
  * What the load from outside may tell a Worker under measurement: hold its owners before their next pass, let them go,
  * and answer once so many submissions have settled. Both Workers have the same.
-
+ *
  * Nothing here runs while work is processed but two counters and a look at a flag.
  */
 
@@ -24,6 +24,16 @@ const settledIn = async (count: number): Promise<void> => {
   while (state.settled < count) await moment()
 }
 
+/** The bytes of all spaces of the JavaScript heap, by the statistics of its engine. */
+const heapBytes = (): number => {
+  const { getV8Statistics } = globalThis as {
+    getV8Statistics?: () => Readonly<Record<string, number>>
+  }
+  return Object.entries(getV8Statistics?.() ?? {})
+    .filter(([name]) => name.endsWith("_live_bytes"))
+    .reduce((sum, [, bytes]) => sum + bytes, 0)
+}
+
 /** Answers a request to `/bench/…`; undefined for one that is not known here. */
 export const control = async (url: URL): Promise<Response | undefined> => {
   const count = Number(url.searchParams.get("settled") ?? 0)
@@ -43,7 +53,7 @@ export const control = async (url: URL): Promise<Response | undefined> => {
       return new Response("")
     case "/bench/gc":
       ;(globalThis as { gc?: () => void }).gc?.()
-      return new Response("")
+      return Response.json(heapBytes())
     case "/bench/settled":
       return Response.json(state.settled)
     default:

@@ -1,9 +1,12 @@
 /**
- * A counting storage: rows and alarm writes as the platform counts them, blocks that wrote, and calls between objects.
- * It stands between the product's adapter and the storage of an object, in the code that is measured.
+ * A counting storage: rows and alarm writes as the platform counts them, blocks that wrote, calls between objects, and for
+ * how long these are active. It stands between the product's adapter and the storage of an object, in the code that is
+ * measured.
  *
  * - M1 Only objects of an owner called `counted.…` are counted: to count costs, and the others are timed.
  */
+
+import { type Activity, makeActivity, watchTimers, whileActive } from "./Activity.ts"
 
 export interface Counts {
   read: number
@@ -11,8 +14,12 @@ export interface Counts {
   /** Transactions that wrote something. */
   blocks: number
   alarmWrites: number
-  /** Calls that the objects were sent, by operation. */
+  /** Calls that the objects were sent, by operation; an alarm is one. */
   readonly calls: Record<string, number>
+  /** How many rows had been read when the last call of an operation ended. */
+  readonly readAtEnd: Record<string, number>
+  /** The time that the objects were active, together. */
+  activeMillis: number
   /** What happened in the objects of the owner, in order: a block that wrote, or the end of a call. */
   readonly order: Array<string>
 }
@@ -25,6 +32,8 @@ const noCounts = (): Counts => ({
   blocks: 0,
   alarmWrites: 0,
   calls: {},
+  readAtEnd: {},
+  activeMillis: 0,
   order: [],
 })
 
@@ -51,6 +60,8 @@ export const peekCounts = (owner: string) => countsOf(owner)
 /** The wrappers must live as long as the object: they are found by what they replace. */
 const kept = new WeakMap<DurableObjectState, ReadonlyArray<object>>()
 
+const activities = new WeakMap<DurableObjectState, Activity>()
+
 const replace = (target: object, name: string, method: unknown): void =>
   void Object.defineProperty(target, name, { value: method, configurable: true })
 
@@ -65,6 +76,17 @@ export const metered = (
   const { storage } = state
   const { sql } = storage
   kept.set(state, [storage, sql])
+  watchTimers()
+  const activity = makeActivity((millis) => {
+    counts().activeMillis += millis
+  })
+  activities.set(state, activity)
+  const waitUntil = state.waitUntil.bind(state)
+  replace(state, "waitUntil", (promise: Promise<unknown>) => {
+    activity.begin()
+    void promise.then(activity.end, activity.end)
+    waitUntil(promise)
+  })
   const exec = sql.exec.bind(sql)
   replace(sql, "exec", (statement: string, ...bindings: ReadonlyArray<unknown>) => {
     const cursor = exec<never>(statement, ...bindings)
@@ -97,19 +119,24 @@ export const metered = (
   return state
 }
 
-/** Counts a call that an object was sent, from its beginning to its end. */
+/** Counts a call that an object was sent, or its alarm, from its beginning to its end. */
 export const meteredCall = async <A>(
   object: { readonly kind: "owner" | "thread"; readonly state: DurableObjectState },
   operation: string,
   call: () => Promise<A>,
 ): Promise<A> => {
-  const name = object.state.id.name ?? ""
-  if (!isCounted(name)) return call()
-  const { calls } = countsOf(ownerOf(name))[object.kind]
+  const { kind, state } = object
+  const name = state.id.name ?? ""
+  const activity = activities.get(state)
+  if (activity === undefined) return call()
+  const counts = () => countsOf(ownerOf(name))
+  const { calls } = counts()[kind]
   calls[operation] = (calls[operation] ?? 0) + 1
   try {
-    return await call()
+    return await whileActive(activity, call)
   } finally {
-    countsOf(ownerOf(name)).owner.order.push(`${object.kind} ${operation}`)
+    const { owner, [kind]: own } = counts()
+    own.readAtEnd[operation] = own.read
+    owner.order.push(`${kind} ${operation}`)
   }
 }

@@ -44,10 +44,24 @@ export const buildBoth = async (): Promise<Builds> => ({
   floor: await buildWorker(join(repositoryRoot, "bench", "floor", "wrangler.toml")),
 })
 
-const serve = async (build: WorkerBuild): Promise<Served> => {
+interface Engine {
+  readonly flags?: ReadonlyArray<string>
+  readonly inspectorPort?: number
+}
+
+const serve = async (
+  build: WorkerBuild,
+  { flags = [], inspectorPort }: Engine = {},
+): Promise<Served> => {
   const { folder, remove } = await temporaryFolder("heddle-bench-")
   const persistDir = join(folder, "objects")
-  const running = await startWorkerd({ build, persistDir, secret, v8Flags: ["--expose-gc"] })
+  const running = await startWorkerd({
+    build,
+    persistDir,
+    secret,
+    v8Flags: ["--expose-gc", ...flags],
+    inspectorPort,
+  })
   const ask: Served["ask"] = async (path, parameters = {}) => {
     const url = new URL(path, running.url)
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, `${value}`)
@@ -75,8 +89,8 @@ const serve = async (build: WorkerBuild): Promise<Served> => {
 
 export const serveFloor = (builds: Builds): Promise<Served> => serve(builds.floor)
 
-export const serveProduct = async (builds: Builds): Promise<Product> => {
-  const served = await serve(builds.product)
+export const serveProduct = async (builds: Builds, engine: Engine = {}): Promise<Product> => {
+  const served = await serve(builds.product, engine)
   const token = await mintToken({
     grants: decodeGrants({ principal: "bench", owners: ["*"] }),
     secret,
@@ -88,6 +102,20 @@ export const serveProduct = async (builds: Builds): Promise<Product> => {
     scope,
   ).pipe(Effect.runPromise)
   return { ...served, token, client: Context.get(context, HeddleClient) }
+}
+
+/** In a process of its own, which is gone afterwards. */
+export const withProduct = async <A>(
+  builds: Builds,
+  measure: (product: Product) => Promise<A>,
+  engine: Engine = {},
+): Promise<A> => {
+  const product = await serveProduct(builds, engine)
+  try {
+    return await measure(product)
+  } finally {
+    await product.stop()
+  }
 }
 
 let made = 0

@@ -7,21 +7,28 @@
 import { writeFileSync } from "node:fs"
 import { flagsOf, runScript, UsageError } from "../scripts/flags.ts"
 import { chartRows } from "./Charts.ts"
+import { countCosts, writeTables } from "./cost/Costs.ts"
 import { benchFile, thisCommit, thisMachine } from "./Machine.ts"
 import { measureRow, type Result } from "./Measure.ts"
-import type { Row } from "./Row.ts"
+import type { Chart, Row } from "./Row.ts"
 import { countRows } from "./rows/Counts.ts"
 import { drainRows } from "./rows/Drain.ts"
 import { latencyRows } from "./rows/Latency.ts"
-import { charts, scaleRows } from "./rows/Scale.ts"
+import { recoveryChart, recoveryRows } from "./rows/Recovery.ts"
+import { scaleCharts, scaleRows } from "./rows/Scale.ts"
+import { sustainedRows } from "./rows/Sustained.ts"
 import { waitingRows } from "./rows/Waiting.ts"
 import { buildBoth, serveFloor, serveProduct } from "./Served.ts"
 import { jsonOf, tableOf } from "./Table.ts"
 
 const usage = `usage: npm run bench [-- --json] [-- --only NAME] [-- --list]
+       npm run bench -- --cost | --tables
 
-Measures the product against a bare implementation of the same job, in one run on this machine: about ten minutes.
---only NAME runs the rows whose name begins so; --json prints one object; --list tells the rows.`
+Measures the product against a bare implementation of the same job, in one run on this machine: about a quarter of an hour,
+five minutes of it a steady load.
+--only NAME runs the rows whose name begins so; --json prints one object; --list tells the rows.
+--cost counts what submissions use of what the platform bills, in about eight minutes, and writes the tables of docs/cost.md;
+--tables writes them from what was counted last.`
 
 const rows: ReadonlyArray<Row> = [
   ...drainRows,
@@ -29,7 +36,11 @@ const rows: ReadonlyArray<Row> = [
   ...waitingRows,
   ...countRows,
   ...scaleRows,
+  ...recoveryRows,
+  ...sustainedRows,
 ]
+
+const charts: ReadonlyArray<Chart> = [...scaleCharts, recoveryChart]
 
 const chosen = (only: string | undefined): ReadonlyArray<Row> => {
   const found = only === undefined ? rows : rows.filter(({ name }) => name.startsWith(only))
@@ -70,13 +81,18 @@ const main = async (): Promise<void> => {
     json: { type: "boolean", default: false },
     only: { type: "string" },
     list: { type: "boolean", default: false },
+    cost: { type: "boolean", default: false },
+    tables: { type: "boolean", default: false },
   })
   if (flags.list) {
     for (const { name, title } of rows) console.log(`${name.padEnd(20)} ${title}`)
     return
   }
+  const tell = (text: string): void => void process.stderr.write(text)
+  if (flags.tables) return writeTables()
+  if (flags.cost) return countCosts(tell)
   const wanted = chosen(flags.only)
-  const results = await measureAll(wanted, (text) => void process.stderr.write(text))
+  const results = await measureAll(wanted, tell)
   const about = {
     machine: thisMachine(),
     commit: thisCommit(),

@@ -42,8 +42,8 @@ import { pickReads } from "./ReadOutcomes.ts"
 import * as Projected from "./Projected.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { select } from "./Select.ts"
-import { tallied, type Tally } from "./Totals.ts"
 import { tablesOf } from "./TicketIndex.ts"
+import { tallied, type Tally } from "./Totals.ts"
 
 type EndedBy = MaintenancePassReport["endedBy"]
 

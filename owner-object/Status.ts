@@ -16,8 +16,8 @@ import { countDueOutboxes } from "./OutboxTable.ts"
 import { countDuePublications } from "./PublicationTable.ts"
 import { ticketMillis } from "./Rotation.ts"
 import { faultsSince } from "./Tables.ts"
-import { totalNames, type Totals } from "./Totals.ts"
 import { type Tables, tablesOf } from "./TicketIndex.ts"
+import { totalNames, type Totals } from "./Totals.ts"
 
 /** Counts are exact up to here, then "at least". */
 const countedUpTo = 1_000

@@ -89,9 +89,11 @@ export const projectionsSince = 5
 
 export const schemaVersion = migrations.length
 
-/** The version of the stored tables; 0 for an untouched object. */
+/** The version of the stored tables; 0 for an untouched object. Each start looks: for the first table made, and no further. */
 export const storedVersion = (sql: Sql): number => {
-  const [table] = sql.all("SELECT 1 AS here FROM sqlite_schema WHERE name = 'schema_version'")
+  const [table] = sql.all(
+    "SELECT 1 AS here FROM sqlite_schema WHERE name = 'schema_version' LIMIT 1",
+  )
   if (table === undefined) return 0
   const [row] = sql.all<{ version: number }>("SELECT version FROM schema_version")
   return row?.version ?? 0

@@ -74,12 +74,21 @@ export interface LaunchedWorkerd {
   readonly exited: Promise<void>
 }
 
+interface LaunchOptions {
+  readonly configFile: string
+  readonly logFile: string | undefined
+  /** Where its JavaScript engine may be looked into; nowhere when absent. */
+  readonly inspectorPort?: number | undefined
+  readonly onExit: () => void
+}
+
 const spawnTo = (
   output: number | "inherit" | "ignore",
-  configFile: string,
-  onExit: () => void,
+  { configFile, inspectorPort, onExit }: LaunchOptions,
 ): LaunchedWorkerd => {
-  const flags = ["serve", "--experimental", `--control-fd=${controlFd}`, configFile]
+  const inspector =
+    inspectorPort === undefined ? [] : [`--inspector-addr=127.0.0.1:${inspectorPort}`]
+  const flags = ["serve", "--experimental", `--control-fd=${controlFd}`, ...inspector, configFile]
   const child = spawn(
     "/bin/sh",
     ["-c", script, workerdPath(), ...flags],
@@ -112,18 +121,14 @@ const spawnTo = (
  * Starts workerd on a configuration. What it prints goes to the end of a file, or here (`inherit`), or
  * nowhere.
  */
-export const launchWorkerd = async (options: {
-  readonly configFile: string
-  readonly logFile: string | undefined
-  readonly onExit: () => void
-}): Promise<LaunchedWorkerd> => {
-  const { configFile, logFile, onExit } = options
-  if (logFile === undefined) return spawnTo("ignore", configFile, onExit)
-  if (logFile === "inherit") return spawnTo("inherit", configFile, onExit)
+export const launchWorkerd = async (options: LaunchOptions): Promise<LaunchedWorkerd> => {
+  const { logFile } = options
+  if (logFile === undefined) return spawnTo("ignore", options)
+  if (logFile === "inherit") return spawnTo("inherit", options)
   await mkdir(dirname(resolve(logFile)), { recursive: true })
   const log = await open(logFile, "a")
   try {
-    return spawnTo(log.fd, configFile, onExit)
+    return spawnTo(log.fd, options)
   } finally {
     await log.close()
   }

@@ -35,6 +35,8 @@ export interface WorkerdOptions {
   readonly logFile?: string
   /** Flags of its JavaScript engine, for measurements. */
   readonly v8Flags?: ReadonlyArray<string>
+  /** Where that engine may be looked into, for measurements. */
+  readonly inspectorPort?: number | undefined
   /** Gives up a start that is under way: it rejects once nothing is left of it. */
   readonly signal?: AbortSignal
 }
@@ -132,8 +134,13 @@ const serve = (options: BuiltOptions, claim: FolderClaim): Promise<RunningWorker
   withTemporaryFolder("heddle-workerd-", async (folder) => {
     const configFile = await writeConfig(options, folder)
     options.signal?.throwIfAborted()
-    const { logFile } = options
-    const launched = await launchWorkerd({ configFile, logFile, onExit: claim.release })
+    const { inspectorPort, logFile } = options
+    const launched = await launchWorkerd({
+      configFile,
+      logFile,
+      inspectorPort,
+      onExit: claim.release,
+    })
     const { child, exited } = launched
     const pid = child.pid ?? 0
     if (pid > 0) claim.passTo(pid)

@@ -241,8 +241,8 @@ export const insertHeader = (
   identity: { readonly ownerId: OwnerId; readonly threadId: ThreadId; readonly born: string },
 ): void =>
   sql.run(
-    `INSERT INTO meta (id, ownerId, threadId, born, fence, refused, revision, parked, paused, title)
-     VALUES (1, ?, ?, ?, NULL, '', 0, 0, 0, NULL)`,
+    `INSERT INTO meta (id, ownerId, threadId, born, fence, refused, revision, parked, paused, title,
+       failed, aborted) VALUES (1, ?, ?, ?, NULL, '', 0, 0, 0, NULL, 0, 0)`,
     identity.ownerId,
     identity.threadId,
     identity.born,

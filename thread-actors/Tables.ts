@@ -217,12 +217,6 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
 ]
 
-/** What is told of a thread: the trace that a submission continues, and how many have not completed. */
-const observedTables: ReadonlyArray<string> = [
-  `ALTER TABLE submissions ADD COLUMN trace TEXT`,
-  `ALTER TABLE meta ADD COLUMN failed INTEGER`,
-  `ALTER TABLE meta ADD COLUMN aborted INTEGER`,
-]
 /** What most threads never put anything into. */
 export const asideTables: ReadonlySet<string> = new Set([
   "deferred",
@@ -239,6 +233,13 @@ export const asideTables: ReadonlySet<string> = new Set([
   "unpruned",
 ])
 
+/** What is told of a thread: the trace that a submission continues, and how many have not completed. */
+const observedTables: ReadonlyArray<string> = [
+  `ALTER TABLE submissions ADD COLUMN trace TEXT`,
+  `ALTER TABLE meta ADD COLUMN failed INTEGER`,
+  `ALTER TABLE meta ADD COLUMN aborted INTEGER`,
+]
+
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   firstTables,
@@ -250,10 +251,11 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
 
 export const latestVersion = migrations.length
 
-/** Whether a mutation has ever made tables here. */
+/** Whether a mutation has ever made tables here. Each start looks: for the first table made, and no further. */
 export const tablesExist = (sql: Sql): boolean =>
   // T1
-  sql.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schemaVersions'").length > 0
+  sql.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schemaVersions' LIMIT 1")
+    .length > 0
 
 /** The version the tables have. */
 export const tablesVersion = (sql: Sql): number =>

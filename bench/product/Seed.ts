@@ -34,3 +34,15 @@ export const addRecords = (sql: SqlStorage, count: number): void => {
     last.sequence,
   )
 }
+
+/** The rows of submissions without a settlement, and the records that belong to them. */
+export const openRecords = (sql: SqlStorage): number => {
+  const [found] = sql
+    .exec<{ count: number }>(
+      `WITH open AS (SELECT sequence FROM submissions WHERE outcome IS NULL)
+       SELECT (SELECT count(*) FROM open)
+         + (SELECT count(*) FROM journal WHERE submission IN (SELECT sequence FROM open)) AS count`,
+    )
+    .toArray()
+  return found?.count ?? 0
+}

@@ -3,7 +3,7 @@
  * measurement needs: passes that can be held, settlements that are counted, storages that count.
  */
 import { DurableObject } from "cloudflare:workers"
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { callerHeaders } from "../../contracts/Authorization.ts"
 import { OwnerId, Principal, ThreadId } from "../../contracts/Identifiers.ts"
 import { OwnerRpc } from "../../contracts/OwnerRpc.ts"
@@ -14,7 +14,7 @@ import { Agent, Heddle } from "../../heddle.ts"
 import { Bare } from "../Bare.ts"
 import { control, countSettled, whileHeld } from "../Control.ts"
 import { metered, meteredCall, peekCounts, takeCounts } from "../Meter.ts"
-import { addLanes, addRecords } from "./Seed.ts"
+import { addLanes, addRecords, openRecords } from "./Seed.ts"
 
 export { Bare }
 
@@ -55,8 +55,16 @@ const idle = Agent.make("idle", { input: Schema.Json, output: Schema.Null }).han
   run.waitFor("never", Schema.Null),
 )
 
+/** Waits for a time with nothing in memory. */
+const sleep = Agent.make("sleep", {
+  input: Schema.Struct({ waitMillis: Schema.Number }),
+  output: Schema.Null,
+}).handler(({ waitMillis }, run) =>
+  Effect.as(run.sleep("until", Duration.millis(waitMillis)), null),
+)
+
 const heddle = Heddle.make({
-  agents: [noop, wait, steps, echo, idle],
+  agents: [noop, wait, steps, echo, idle, sleep],
   testing: {
     failpoints: ({ kind }) => ({
       reach: (point) => {
@@ -85,7 +93,12 @@ export class Owner extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    await this.#inner.alarm()
+    await meteredCall({ kind: "owner", state: this.ctx }, "alarm", async () => this.#inner.alarm())
+  }
+
+  /** The bytes of its database. */
+  size(): number {
+    return this.ctx.storage.sql.databaseSize
   }
 
   /** More threads than anybody would submit to for a measurement, put beside the others as they are. */
@@ -116,6 +129,16 @@ export class Thread extends DurableObject<Env> {
   addRecords(count: number): void {
     addRecords(this.ctx.storage.sql, count)
   }
+
+  /** The rows and records of its open submissions: what recovery has to decide about. */
+  openRecords(): number {
+    return openRecords(this.ctx.storage.sql)
+  }
+
+  /** The bytes of its database. */
+  size(): number {
+    return this.ctx.storage.sql.databaseSize
+  }
 }
 
 export class Registry extends heddle.OwnerRegistry {}
@@ -136,6 +159,18 @@ const typedCalls = (env: Env, owner: string, times: number): Promise<void> =>
 const bareCalls = async (env: Env, owner: string, times: number): Promise<void> => {
   const stub = env.BARE.getByName(owner)
   for (let call = 0; call < times; call++) await stub.status()
+}
+
+const threadOf = (env: Env, url: URL): DurableObjectStub<Thread> =>
+  env.THREADS.getByName(`${url.searchParams.get("owner")}/${url.searchParams.get("thread")}`)
+
+let requests = 0
+
+/** How many requests the product's Worker has served since the last time. */
+const takeRequests = (): number => {
+  const served = requests
+  requests = 0
+  return served
 }
 
 const measured = async (url: URL, env: Env): Promise<Response | undefined> => {
@@ -164,13 +199,20 @@ const measured = async (url: URL, env: Env): Promise<Response | undefined> => {
       )
       return new Response("")
     case "/bench/records": {
-      const thread = url.searchParams.get("thread") ?? ""
-      await env.THREADS.getByName(`${owner}/${thread}`).addRecords(count)
+      await threadOf(env, url).addRecords(count)
       return new Response("")
     }
+    case "/bench/open":
+      return Response.json(await threadOf(env, url).openRecords())
+    case "/bench/size":
+      return Response.json({
+        owner: await env.OWNERS.getByName(owner).size(),
+        thread: await threadOf(env, url).size(),
+      })
+    case "/bench/requests":
+      return Response.json(takeRequests())
     case "/bench/die": {
-      const name = `${owner}/${url.searchParams.get("thread") ?? ""}`
-      await env.THREADS.getByName(name)
+      await threadOf(env, url)
         .die()
         .catch(() => undefined)
       return new Response("")
@@ -183,7 +225,10 @@ const measured = async (url: URL, env: Env): Promise<Response | undefined> => {
 export default {
   fetch: async (request: Request, env: Env, context: ExecutionContext): Promise<Response> => {
     const url = new URL(request.url)
-    if (!url.pathname.startsWith("/bench/")) return heddle.fetch(request, env, context)
+    if (!url.pathname.startsWith("/bench/")) {
+      requests += 1
+      return heddle.fetch(request, env, context)
+    }
     return (await measured(url, env)) ?? new Response("not found", { status: 404 })
   },
 }

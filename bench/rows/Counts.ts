@@ -4,48 +4,17 @@
  */
 import { Effect } from "effect"
 import { AgentId, type OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
-import { commitsBetween, readLog } from "../DurableCommits.ts"
+import { setTimeout as pause } from "node:timers/promises"
 import type { Counts } from "../Meter.ts"
 import { atMost, type Budget, type Row } from "../Row.ts"
 import { freshOwner, type Product } from "../Served.ts"
-
-interface OwnerCounts {
-  readonly owner: Counts
-  readonly thread: Counts
-}
-
-const take = async (product: Product, owner: OwnerId): Promise<OwnerCounts> =>
-  JSON.parse(await product.ask("/bench/counts", { owner })) as OwnerCounts
+import { commitsOf, type OwnerCounts, quiet, settling, shownMillis, take } from "../Settled.ts"
 
 const thread = ThreadId.make("t0")
 const noop = { agent: AgentId.make("noop"), input: null, threadId: thread }
 
 const submitted = (product: Product, ownerId: OwnerId): Promise<unknown> =>
   Effect.runPromise(product.client.submit({ ...noop, ownerId }))
-
-const pause = (millis: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, millis))
-
-/** Until nothing happens any more in the objects of an owner: what is counted is all that a submission brings about. */
-const quiet = async (product: Product, owner: OwnerId): Promise<void> => {
-  let before = ""
-  for (let still = 0, at = 0; still < 4; at++) {
-    if (at > 1_000) throw new Error(`${owner} does not come to rest`)
-    const now = await product.ask("/bench/peek", { owner })
-    still = now === before ? still + 1 : 0
-    before = now
-    await pause(25)
-  }
-}
-
-/** What is shown of threads waits so long for an alarm to ride on, and belongs to what is counted. */
-const shownMillis = 6_000
-
-const settling = async (product: Product, times: number, work: () => Promise<unknown>) => {
-  await product.ask("/bench/count")
-  await work()
-  await product.ask("/bench/release", { settled: times })
-}
 
 /** An owner with one thread that has settled a submission, so that objects and tables are there. */
 const warm = async (product: Product, known = 0): Promise<OwnerId> => {
@@ -56,6 +25,12 @@ const warm = async (product: Product, known = 0): Promise<OwnerId> => {
   await quiet(product, ownerId)
   await take(product, ownerId)
   return ownerId
+}
+
+/** The commits of both objects together. */
+const commitsIn = async (product: Product, ownerId: OwnerId, work: () => Promise<unknown>) => {
+  const commits = await commitsOf(product, { ownerId, thread }, work)
+  return commits.owner + commits.thread
 }
 
 /** What a submission costs, over all objects of its owner. */
@@ -84,23 +59,6 @@ const costOf = ({ owner, thread: threads }: OwnerCounts, times: number, commits:
   commits: commits / times,
 })
 
-/** The commits of an owner and its thread while something is done. */
-const commitsOf = async (product: Product, owner: OwnerId, work: () => Promise<unknown>) => {
-  const ids = JSON.parse(await product.ask("/bench/names", { owner, thread })) as {
-    readonly owner: string
-    readonly thread: string
-  }
-  const look = () =>
-    Promise.all([
-      readLog(product.persistDir, { className: "Owner", id: ids.owner }),
-      readLog(product.persistDir, { className: "Thread", id: ids.thread }),
-    ])
-  const before = await look()
-  await work()
-  const after = await look()
-  return commitsBetween(before[0], after[0]) + commitsBetween(before[1], after[1])
-}
-
 interface Counting {
   readonly times: number
   readonly known?: number
@@ -120,7 +78,7 @@ const counted = async (
     await quiet(product, ownerId)
   }
   // A log that has just taken a hundred thousand rows begins anew; their commits are those of any other.
-  const commits = known > 0 ? Number.NaN : await commitsOf(product, ownerId, counting)
+  const commits = known > 0 ? Number.NaN : await commitsIn(product, ownerId, counting)
   if (known > 0) await counting()
   return costOf(await take(product, ownerId), times, commits)
 }

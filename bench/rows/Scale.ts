@@ -1,20 +1,17 @@
-/** How it holds up: many lanes, a long past, many watchers, large payloads, many actors in memory, minutes of load. */
-import { Effect, type Schema, Stream } from "effect"
+/** How it holds up: many lanes, many watchers, large payloads, many actors in memory. */
+import { Effect, Stream } from "effect"
 import { gzipSync } from "node:zlib"
-import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import { AgentId, ThreadId } from "../../contracts/Identifiers.ts"
 import { buildWorker, repositoryRoot } from "../../scripts/workerBuild.ts"
-import type { Counts } from "../Meter.ts"
+import { residentBytes } from "../Process.ts"
 import { atMost, atMostOfFloor, type Chart, median, type Row, type World } from "../Row.ts"
 import { freshOwner, type Product, type Served, serveFloor, serveProduct } from "../Served.ts"
 import { submitAll, submitAllBare } from "./Drain.ts"
 
 const kibibyte = 1_024
 const thread = ThreadId.make("t0")
-
-const pause = (millis: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, millis))
 
 /** Milliseconds of each of so many lanes, all due at once. */
 const perLane = async (product: Product, lanes: number): Promise<number> => {
@@ -44,50 +41,6 @@ const lanesRow = (lanes: number): Row => ({
     const floor = await small
     return { value: await perLane(product, lanes), floor }
   },
-})
-
-/** Rows that a thread reads to take up its work again after its object died: ten submissions, and a past. */
-const recoveryReads = async (product: Product, records: number): Promise<number> => {
-  const ownerId = freshOwner("counted")
-  const submit = (agent: string, input: typeof Schema.Json.Type) =>
-    Effect.runPromise(
-      product.client.submit({
-        ownerId,
-        threadId: thread,
-        agent: AgentId.make(agent),
-        input,
-      }),
-    )
-  await product.ask("/bench/count")
-  await submit("noop", null)
-  await product.ask("/bench/release", { settled: 1 })
-  await product.ask("/bench/records", { owner: ownerId, thread, count: records })
-  for (let at = 0; at < 10; at++) await submit("wait", { waitMillis: 1_000 })
-  // The first is under way when its object dies.
-  await pause(300)
-  await product.ask("/bench/die", { owner: ownerId, thread })
-  await product.ask("/bench/counts", { owner: ownerId })
-  await Effect.runPromise(product.client.rpc.wake({ ownerId, threadId: thread }))
-  // A lost attempt rests for a while before it is looked at.
-  for (let at = 0; at < 4_000; at++) {
-    const counts = JSON.parse(await product.ask("/bench/peek", { owner: ownerId })) as {
-      readonly owner: Counts
-      readonly thread: Counts
-    }
-    if (counts.owner.order.includes("thread recover")) return counts.thread.read
-    await pause(10)
-  }
-  throw new Error("the thread was not recovered")
-}
-
-const recoverRow = (records: number): Row => ({
-  name: `recover-${records}`,
-  title: `rows read to recover a thread with 10 open submissions and ${records.toLocaleString("en-US")} records`,
-  unit: "",
-  // Ten times its own: ten submissions, and two records of the one that ran.
-  budget: atMost(120),
-  runs: 1,
-  measure: async ({ product }) => ({ value: await recoveryReads(product, records) }),
 })
 
 /** From a submit until the last of so many watchers has its record. */
@@ -142,16 +95,6 @@ const largePayloads = async (product: Product, bytes: number): Promise<number> =
   return (performance.now() - start) / times
 }
 
-/** What a process occupies, in bytes, once what it does not need is collected. */
-const residentBytes = async (served: Served): Promise<number> => {
-  for (let at = 0; at < 3; at++) {
-    await served.ask("/bench/gc")
-    await pause(200)
-  }
-  const status = await readFile(`/proc/${served.pid}/status`, "utf8")
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) * kibibyte
-}
-
 const actors = 1_000
 
 /** KiB of each idle thread in memory, in a process of its own. */
@@ -201,7 +144,6 @@ const single = (
 
 export const scaleRows: ReadonlyArray<Row> = [
   ...[1_000, 10_000].map(lanesRow),
-  ...[100, 100_000].map(recoverRow),
   ...[10, 100, 1_000].map((count) =>
     single(
       {
@@ -243,7 +185,7 @@ export const scaleRows: ReadonlyArray<Row> = [
   ),
 ]
 
-export const charts: ReadonlyArray<Chart> = [
+export const scaleCharts: ReadonlyArray<Chart> = [
   {
     name: "lanes",
     title: "Time per settled submission, by how many lanes are due",
@@ -257,13 +199,6 @@ export const charts: ReadonlyArray<Chart> = [
     x: "threads known",
     y: "rows read",
     points: [10, 1_000, 100_000].map((at) => ({ row: `read-${at}`, at })),
-  },
-  {
-    name: "recovery",
-    title: "Rows read to recover a thread, by the length of its past",
-    x: "records",
-    y: "rows read",
-    points: [100, 100_000].map((at) => ({ row: `recover-${at}`, at })),
   },
   {
     name: "watchers",

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest"
 import { chartRows } from "../../../bench/Charts.ts"
 import { commitsBetween, commitsIn } from "../../../bench/DurableCommits.ts"
 import { resultOf } from "../../../bench/Measure.ts"
+import { filesOf, sharesOf } from "../../../bench/Profile.ts"
 import { atLeastOfFloor, atMost, atMostOfFloor, type Budget, median } from "../../../bench/Row.ts"
 import { jsonOf, tableOf } from "../../../bench/Table.ts"
 
@@ -96,5 +97,41 @@ describe("the commits in a log", () => {
       rmSync(folder, { recursive: true })
     }
     expect(commitsIn(Buffer.alloc(0)).commits).toBe(0)
+  })
+})
+
+describe("samples of what is computed", () => {
+  const at = (
+    id: number,
+    functionName: string,
+    lineNumber: number,
+    children: Array<number> = [],
+  ) => ({
+    id,
+    callFrame: { functionName, url: functionName.startsWith("(") ? "" : "worker.js", lineNumber },
+    children,
+  })
+
+  it("belong to the innermost function of one of the folders, and to nobody without one", () => {
+    const files = filesOf("// ../../owner-object/Pass.ts\na\n// ../../node_modules/effect/a.js\nb")
+    expect(files).toEqual([
+      "owner-object/Pass.ts",
+      "owner-object/Pass.ts",
+      "node_modules/effect/a.js",
+      "node_modules/effect/a.js",
+    ])
+    const nodes = [
+      at(1, "(root)", -1, [2, 4, 5, 6]),
+      at(2, "pass", 1, [3]),
+      at(3, "map", 3),
+      at(4, "map", 3),
+      at(5, "(idle)", -1),
+      at(6, "(garbage collector)", -1),
+    ]
+    const profile = { nodes, samples: [2, 3, 4, 5, 5, 5, 6] }
+    expect(sharesOf(profile, files, ["owner-object", "client"])).toEqual({
+      "owner-object": 0.5,
+      client: 0,
+    })
   })
 })
