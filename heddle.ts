@@ -23,7 +23,7 @@ import {
   threadObjectName,
 } from "./contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "./contracts/Limits.ts"
-import { type Observability, telemetryOf } from "./contracts/observability/OtlpConfig.ts"
+import { type Observability, telemetryOf } from "./contracts/observability/Observability.ts"
 import type { HeddleSink } from "./contracts/Publication.ts"
 import { registryName } from "./contracts/RegistryRpc.ts"
 import { stubTarget } from "./contracts/transport/StubTarget.ts"
@@ -44,7 +44,8 @@ export { literal } from "./client/Auth.ts"
 export type { Trusted, TrustedBy, TrustedProvider, TrustedSecrets } from "./client/Auth.ts"
 export type { AcceptMessages, MessageRequest } from "./owner-object/AcceptMessages.ts"
 export type { HostLane, HostLaneContext } from "./owner-object/HostLane.ts"
-export type { Observability } from "./contracts/observability/OtlpConfig.ts"
+export type { Observability } from "./contracts/observability/Observability.ts"
+export { otlp } from "./contracts/observability/OtlpConfig.ts"
 export type { OtlpOptions } from "./contracts/observability/Otlp.ts"
 export type { RateLimiter } from "./client/RateLimit.ts"
 export { type QueueProducer, queueSink } from "./client/sinks/QueueSink.ts"
@@ -121,7 +122,7 @@ interface Options<Registered> {
    * an agent may say otherwise for itself (`retention`).
    */
   readonly retention?: { readonly settledAfter: Duration.Input }
-  /** Which collector is told of spans and metrics, by OTLP over HTTP. None by default, unless the environment names one. */
+  /** How much is logged, and which collector is told of spans and metrics. */
   readonly observability?: Observability
   /** For tests only: where the objects may be made to crash or wait; for all, or for each its own. */
   readonly testing?: { readonly failpoints: Failpoints | FailpointsOf }

@@ -23,6 +23,7 @@ import {
 import { HttpBody, HttpClient, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { OtlpExporter, OtlpMetrics, OtlpSerialization, OtlpTracer } from "effect/observability"
 import { add, tell } from "./Metrics.ts"
+import type { Surroundings } from "./Observability.ts"
 import { countSpans, endOf, scrub } from "./Scrub.ts"
 import type { MakeTelemetry, Telemetry, TelemetryHost } from "./Telemetry.ts"
 
@@ -37,15 +38,6 @@ export interface OtlpOptions {
   readonly metrics?: boolean
   /** How metrics add up: each batch since the one before (default), or since the object started. */
   readonly temporality?: "delta" | "cumulative"
-}
-
-/** What is known besides. */
-export interface OtlpSurroundings {
-  readonly serviceVersion: string
-  /** What effects run under besides. */
-  readonly context?: Context.Context<never>
-  /** Default the platform's. */
-  readonly fetch?: typeof globalThis.fetch
 }
 
 const limits = {
@@ -73,7 +65,7 @@ const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): Uint8Array | und
 
 interface Sending {
   readonly counts: WeakMap<object, number>
-  readonly surroundings: OtlpSurroundings
+  readonly surroundings: Surroundings
   readonly host: TelemetryHost
 }
 
@@ -213,7 +205,7 @@ const collect = (
     readonly client: HttpClient.HttpClient
     readonly host: TelemetryHost
     readonly counts: WeakMap<object, number>
-    readonly surroundings: OtlpSurroundings
+    readonly surroundings: Surroundings
     readonly unsent: () => void
   },
 ): Effect.Effect<Collected, never, Scope.Scope> =>
@@ -261,7 +253,7 @@ const quietly = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
 
 /** Makes the telemetry of objects and edges that a collector is told of. */
 export const makeOtlp =
-  (options: OtlpOptions, surroundings: OtlpSurroundings): MakeTelemetry =>
+  (options: OtlpOptions, surroundings: Surroundings): MakeTelemetry =>
   (host): Telemetry => {
     const counts = new WeakMap<object, number>()
     const sender = makeSender({ counts, surroundings, host })

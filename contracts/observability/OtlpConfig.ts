@@ -4,21 +4,8 @@
  *
  * - C1 What the code says goes before the environment. Where neither names a collector there is none.
  */
-import type { LogLevel } from "effect"
-import { jsonLog } from "./JsonLog.ts"
 import { makeOtlp, type OtlpOptions } from "./Otlp.ts"
-import { type MakeTelemetry, unobserved } from "./Telemetry.ts"
-
-/** What a deployment tells of itself, and whom. */
-export interface Observability {
-  /** The least level of what is logged. Default `Info`; `Debug` tells each repetition of what was told once, too. */
-  readonly logLevel?: LogLevel.LogLevel
-  /**
-   * Which collector is told of spans and metrics. What is not said here is looked for in the environment, as `OTEL_EXPORTER_OTLP_ENDPOINT`,
-   * `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and `OTEL_TRACES_SAMPLER_ARG`.
-   */
-  readonly otlp?: Partial<OtlpOptions> | ((env: never) => Partial<OtlpOptions> | undefined)
-}
+import type { Collector } from "./Observability.ts"
 
 type Environment = Readonly<Record<string, unknown>>
 
@@ -82,15 +69,17 @@ export const otlpOptionsOf = (
   })
 }
 
-/** How objects and edges of an environment tell of themselves: in their log, and to a collector where one is named. */
-export const telemetryOf = (
-  { logLevel, otlp }: Observability = {},
-  env: unknown,
-  serviceVersion: string,
-): MakeTelemetry => {
-  const options = otlpOptionsOf(typeof otlp === "function" ? otlp(env as never) : otlp, env)
-  const context = jsonLog(logLevel)
-  return options === undefined
-    ? () => ({ ...unobserved, context })
-    : makeOtlp(options, { context, serviceVersion })
-}
+/**
+ * A collector that is told of spans and metrics by OTLP over HTTP, for `Heddle.make({ observability: { otlp: otlp() } })`.
+ *
+ * What is not said here, or by what it is given of the environment, is looked for there as
+ * `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and `OTEL_TRACES_SAMPLER_ARG`. Where
+ * no collector is named nothing is told.
+ */
+export const otlp =
+  (given?: Partial<OtlpOptions> | ((env: never) => Partial<OtlpOptions> | undefined)): Collector =>
+  (env, surroundings) => {
+    const said = typeof given === "function" ? given(env as never) : given
+    const options = otlpOptionsOf(said, env)
+    return options && makeOtlp(options, surroundings)
+  }

@@ -1,5 +1,5 @@
 /** A deployment that tells a collector of its spans and metrics. */
-import { Heddle } from "../../heddle.ts"
+import { Heddle, otlp } from "../../heddle.ts"
 import { PlaceOrderLive } from "../00-order.ts"
 
 interface Env {
@@ -9,12 +9,12 @@ interface Env {
 const heddle = Heddle.make({
   agents: [PlaceOrderLive],
   observability: {
-    otlp: (env: Env) => ({
+    otlp: otlp((env: Env) => ({
       url: "https://otlp.example.com", // without /v1/traces
       headers: { "x-api-key": env.OTLP_KEY },
       serviceName: "shop",
       sampleRatio: 0.1, // of the traces that begin here
-    }),
+    })),
   },
 })
 

@@ -14,7 +14,10 @@ interface Told {
 const simulated = async () => {
   const { code, output } = await inNode(
     "scripts/simulate.ts",
-    ...["--seeds", "1..300", "--json", "--hashes"],
+    "--seeds",
+    "1..300",
+    "--json",
+    "--hashes",
   )
   return { code, told: JSON.parse(output) as Told }
 }

@@ -7,7 +7,7 @@
  */
 import { DurableObject } from "cloudflare:workers"
 import { Effect, Layer } from "effect"
-import { Heddle, type HostLane, type Limits } from "../../heddle.ts"
+import { Heddle, type HostLane, type Limits, otlp } from "../../heddle.ts"
 import type { WireExit, WireMessage, WireSink } from "../../contracts/transport/index.ts"
 import { agents, agentsWithGuest, carriedOut, payments, requests } from "./loom-agents.ts"
 import {
@@ -91,7 +91,7 @@ const waves: HostLane = {
 }
 
 const observability = {
-  otlp: { url: collectorUrl, headers: { authorization: "Basic abc" }, serviceName: "loom" },
+  otlp: otlp({ url: collectorUrl, headers: { authorization: "Basic abc" }, serviceName: "loom" }),
 }
 listen()
 
