@@ -1,6 +1,6 @@
 /**
- * The HTTP edge: `POST /rpc`, effect/rpc over HTTP with NDJSON, `POST /callback/TOKEN` (CallbackRoute.ts), and
- * `GET /health`.
+ * The HTTP edge: `POST /rpc`, effect/rpc over HTTP with NDJSON, `POST /callback/TOKEN` (CallbackRoute.ts), the
+ * console's files below `/console/` (Console.ts), and `GET /health`.
  *
  * What a request asks is answered by the same edge as a service binding's; here are only the status
  * codes around it. 200 with an exit per request; 400, 401, 404, 405, 408, 413, 415, 429, 431, 500 and 503 with
@@ -19,6 +19,7 @@ import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { type Bearer, makeBearer, type Undecided } from "./Auth.ts"
 import { callbackRoute, isCallback } from "./CallbackRoute.ts"
+import { type ConsoleAssets, consoleRoute, isConsole } from "./Console.ts"
 import { checkOrigins, preflight, readable } from "./Cors.ts"
 import { makeEdge } from "./Edge.ts"
 import { logDefect } from "./EdgeDefect.ts"
@@ -51,6 +52,8 @@ export interface HttpOptions {
   readonly origins?: ReadonlyArray<string> | undefined
   /** Who counts the calls of a principal, if anybody. */
   readonly rateLimiter?: ((env: unknown) => RateLimiter | undefined) | undefined
+  /** Where the console's files are, if the deployment has them. */
+  readonly assets?: ((env: unknown) => ConsoleAssets | undefined) | undefined
 }
 
 type Settled = HttpOptions & {
@@ -184,6 +187,7 @@ const route = async (
     const allowed = preflight(request, options.allowed)
     return allowed ?? (await Effect.runPromise(callbackRoute(request, env, options)))
   }
+  if (isConsole(pathname)) return consoleRoute(request, pathname, options.assets?.(env))
   switch (pathname) {
     case "/health":
       return health(request, options.version(env))

@@ -83,6 +83,11 @@ export const MaintenanceStatus = Schema.Struct({
   lastServedThreadId: Schema.optionalKey(ThreadId),
   lastRecoveredThreadId: Schema.optionalKey(ThreadId),
   lastPass: Schema.optionalKey(MaintenancePassReport),
+  passes: Schema.optionalKey(Schema.Array(MaintenancePassReport)).annotateKey({
+    description:
+      "The last passes that found something due, the newest first, at most `passesKept`. Of the present life only: they " +
+      "are kept in memory, and absent where there was none or an older deployment answered.",
+  }),
   hostLanes: Schema.optionalKey(Schema.Array(HostLaneStatus)).annotateKey({
     description: "Absent in a deployment without host lanes.",
   }),

@@ -430,6 +430,12 @@ export interface MaintenanceStatus {
   readonly lastServedThreadId?: ThreadId
   readonly lastRecoveredThreadId?: ThreadId
   readonly lastPass?: MaintenancePassReport
+  /**
+   * The last passes that found something due, the newest first, at most `passesKept`. Of the present
+   * life only: they are kept in memory, and absent where there was none or an older deployment
+   * answered.
+   */
+  readonly passes?: ReadonlyArray<MaintenancePassReport>
   /** Absent in a deployment without host lanes. */
   readonly hostLanes?: ReadonlyArray<HostLaneStatus>
 }

@@ -1,0 +1,127 @@
+/**
+ * A list that comes in pages: those that were read, one after the other, and whether there are more.
+ *
+ * - P1 Pages are read one at a time, each from where the last one ended, and only while somebody wants more.
+ * - P2 Rows of an earlier question are never shown for a later one.
+ */
+import { useSignalEffect } from "@preact/signals"
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { asking } from "./Deployment.ts"
+import { tokenCount } from "./Session.ts"
+
+export interface Page<Row> {
+  readonly rows: ReadonlyArray<Row>
+  readonly next: string | undefined
+  /** The list is being built anew: rows may be missing. */
+  readonly behind?: boolean | undefined
+}
+
+interface Pages<Row> extends Page<Row> {
+  readonly key: string
+  readonly isReading: boolean
+  readonly isWhole: boolean
+  readonly error: unknown
+}
+
+export interface PagedList<Row> extends Omit<Pages<Row>, "key" | "next"> {
+  /** Reads the next page, unless one is being read. */
+  readonly more: () => void
+  /** Begins anew. */
+  readonly reload: () => void
+  /** Changes rows that are here. */
+  readonly change: (changed: (row: Row) => Row) => void
+}
+
+const emptyPagesMax = 20
+
+const startOf = <Row>(key: string): Pages<Row> => ({
+  key,
+  rows: [],
+  next: undefined,
+  isReading: false,
+  isWhole: false,
+  error: undefined,
+})
+
+type Ask<Row> = (after: string | undefined, signal: AbortSignal) => Promise<Page<Row>>
+
+/** A page, or the first behind it that has a row: one may be empty and have a next. */
+const askFor = async <Row>(
+  ask: Ask<Row>,
+  after: string | undefined,
+  signal: AbortSignal,
+): Promise<Page<Row>> => {
+  let page = await ask(after, signal)
+  for (let looks = 1; page.rows.length === 0 && page.next !== undefined; looks++) {
+    if (looks >= emptyPagesMax) break
+    page = await ask(page.next, signal)
+  }
+  return page
+}
+
+/** What has been read is kept by the question; a later one starts anew. // P2 */
+export const usePages = <Row>(key: string, ask: Ask<Row>): PagedList<Row> => {
+  const [state, setState] = useState<Pages<Row>>(startOf(key))
+  const [round, setRound] = useState(0)
+  const current = useRef(state)
+  current.current = state
+  const asks = useRef(ask)
+  asks.current = ask
+  const busy = useRef<AbortSignal | undefined>(undefined)
+  const leaving = useRef(new AbortController())
+  const more = useCallback(() => {
+    const { signal } = leaving.current
+    const { isWhole, next } = current.current
+    if (busy.current === signal || isWhole) return // P1
+    busy.current = signal
+    setState((before) => ({ ...before, isReading: true, error: undefined }))
+    asking(() => askFor(asks.current, next, signal)).then(
+      ({ behind, next: following, rows }) => {
+        if (signal.aborted) return
+        busy.current = undefined
+        setState((before) => ({
+          ...before,
+          rows: [...before.rows, ...rows],
+          next: following,
+          behind,
+          isReading: false,
+          isWhole: following === undefined,
+        }))
+      },
+      (error: unknown) => {
+        if (signal.aborted) return
+        busy.current = undefined
+        setState((before) => ({ ...before, isReading: false, error }))
+      },
+    )
+  }, [])
+  useEffect(() => {
+    // The list may have asked for its end before it knew of its beginning.
+    leaving.current.abort()
+    leaving.current = new AbortController()
+    const own = leaving.current
+    const start = startOf<Row>(key)
+    current.current = start
+    setState(start)
+    more()
+    return () => own.abort()
+  }, [key, round])
+  const seen = useRef(tokenCount.peek())
+  useSignalEffect(() => {
+    if (tokenCount.value === seen.current) return
+    seen.current = tokenCount.value
+    if (current.current.error !== undefined) more()
+  })
+  const shown = state.key === key ? state : startOf<Row>(key)
+  return {
+    ...shown,
+    isReading: shown.isReading || state.key !== key,
+    more,
+    reload: useCallback(() => setRound((before) => before + 1), []),
+    change: useCallback(
+      (changed: (row: Row) => Row) =>
+        setState((before) => ({ ...before, rows: before.rows.map(changed) })),
+      [],
+    ),
+  }
+}
