@@ -29,6 +29,9 @@ const states = [
 
 const typingMillis = 250
 
+/** A page is soon read, and soon drawn. */
+const pageThreads = 128
+
 /** A text as it is typed, told once the typing rests. */
 const useTyped = (given: string, told: (text: string) => void) => {
   const [text, setText] = useState(given)
@@ -118,6 +121,7 @@ const queryOf = ({ filter, ownerId }: FilterProps): ListThreadsPayload => {
   return {
     ownerId,
     order,
+    limit: pageThreads,
     ...(known === undefined ? {} : { state: known }),
     ...(text === undefined || text === "" ? {} : { text }),
   }

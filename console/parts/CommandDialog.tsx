@@ -16,8 +16,9 @@ import {
 import { type Asked, asked } from "../state/Asked.ts"
 import { tell } from "../state/Notice.ts"
 import { performing, type Said } from "../state/Perform.ts"
-import { author, setAuthor } from "../state/Session.ts"
+import { author, refused, setAuthor } from "../state/Session.ts"
 import { Failure } from "./Failure.tsx"
+import { TokenForm } from "./TokenForm.tsx"
 import { Value } from "./Value.tsx"
 
 interface Typed {
@@ -208,6 +209,15 @@ export const CommandDialog = () => {
   }, [given])
   return (
     <dialog ref={dialog} aria-labelledby="command-title" onClose={() => (asked.value = undefined)}>
+      {given === undefined || refused.value === undefined ? undefined : (
+        <div class="renewal-inside">
+          <p>
+            <strong>Your token is not taken any more.</strong> Give another one, and send this
+            again.
+          </p>
+          <TokenForm verb="Go on" />
+        </div>
+      )}
       {given === undefined ? undefined : <Form given={given} />}
     </dialog>
   )

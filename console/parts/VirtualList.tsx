@@ -28,16 +28,20 @@ export interface VirtualListProps {
 const overscan = 8
 
 /** The list scrolls with the window: one bar, and the browser's own keys. */
-const useVirtualizer = ({ count, keyOf, rowPixels }: VirtualListProps) => {
+const useVirtualizer = (props: VirtualListProps) => {
   const list = useRef<HTMLUListElement>(null)
   const [, shown] = useReducer<number, undefined>((version) => version + 1, 0)
   const margin = useRef(0)
+  const latest = useRef(props)
+  latest.current = props
   const virtualizer = useMemo(
     () =>
       new Virtualizer<Window, HTMLElement>({
-        count,
+        count: 0,
         getScrollElement: () => window,
-        estimateSize: () => rowPixels,
+        // The same functions each time: other ones would have every row measured anew.
+        estimateSize: () => latest.current.rowPixels,
+        getItemKey: (index) => latest.current.keyOf(index),
         overscan,
         observeElementRect: observeWindowRect,
         observeElementOffset: observeWindowOffset,
@@ -46,13 +50,8 @@ const useVirtualizer = ({ count, keyOf, rowPixels }: VirtualListProps) => {
       }),
     [],
   )
-  virtualizer.setOptions({
-    ...virtualizer.options,
-    count,
-    getItemKey: keyOf,
-    estimateSize: () => rowPixels,
-    scrollMargin: margin.current,
-  })
+  const { count } = props
+  virtualizer.setOptions({ ...virtualizer.options, count, scrollMargin: margin.current })
   useLayoutEffect(() => virtualizer._didMount(), [])
   useLayoutEffect(() => {
     const top = (list.current?.getBoundingClientRect().top ?? 0) + window.scrollY

@@ -9,8 +9,8 @@ export default defineConfig({
     include: ["*.test.ts"],
     globalSetup: ["./setup.ts"],
     environment: "node",
-    // One page at a time: a browser and a workerd fill two cores.
-    fileParallelism: false,
+    // Two pages at a time: more of them would only wait for each other.
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

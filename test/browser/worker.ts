@@ -84,6 +84,7 @@ const heddle = Heddle.make({
     watchMaxMillis: 20_000,
     coverMillis: 500,
     clockAllowanceMillis: 100,
+    clockSkewMillis: 0,
     oldInstanceMillis: 100,
     lostBackoffMillis: 50,
     passRetryMaxMillis: 200,

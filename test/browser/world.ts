@@ -2,6 +2,7 @@
  * A reader at the console, and the deployment behind it: an owner of its own for each test, a page without a past, and the SDK
  * for what the test does behind the reader's back.
  */
+import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import {
   type Browser,
   type BrowserContext,
@@ -63,8 +64,8 @@ export interface World {
   readonly signIn: (token?: string) => Promise<void>
   /** The page's own region, without what stands around it. */
   readonly main: Locator
-  /** What the page printed as errors, and what its policy refused. */
-  readonly complaints: ReadonlyArray<string>
+  /** Forgets what the page printed as errors, and what its policy refused: a test that has none of it fails otherwise. */
+  readonly forgive: () => void
 }
 
 /** Waits for a condition of the deployment. */
@@ -76,7 +77,7 @@ export const until = async (what: string, holds: () => Promise<boolean>): Promis
   }
 }
 
-const complaintsOf = (page: Page): ReadonlyArray<string> => {
+const complaintsOf = (page: Page): Array<string> => {
   const complaints: Array<string> = []
   page.on("pageerror", (error) => complaints.push(error.message))
   page.on("console", (message) => {
@@ -87,8 +88,53 @@ const complaintsOf = (page: Page): ReadonlyArray<string> => {
   return complaints
 }
 
-/** Opens the console for a test. */
-export const openWorld = async (viewport = { width: 1280, height: 900 }): Promise<World> => {
+/** A way to the deployment that can be cut. */
+export const openLine = async () => {
+  const { port } = new URL(url)
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer((near) => {
+    const far = connect(Number(port), "127.0.0.1")
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one)
+      one.on("error", () => other.destroy())
+      one.on("close", () => {
+        sockets.delete(one)
+        other.destroy()
+      })
+      one.pipe(other)
+    }
+    if (isCut) near.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const end = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  onTestFinished(() => {
+    end()
+    server.close()
+  })
+  const address = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    cut: () => {
+      isCut = true
+      end()
+    },
+    mend: () => {
+      isCut = false
+    },
+  }
+}
+
+/** Opens the console for a test; `at` is another way to the deployment than the straight one. */
+export const openWorld = async ({
+  at = url,
+  viewport = { width: 1280, height: 900 },
+} = {}): Promise<World> => {
   owners += 1
   const ownerId = `shop-${process.pid}-${owners}`
   const context = await browser.newContext({ viewport, reducedMotion: "reduce" })
@@ -106,9 +152,9 @@ export const openWorld = async (viewport = { width: 1280, height: 900 }): Promis
     context,
     page,
     main: page.locator("main"),
-    complaints,
+    forgive: () => void complaints.splice(0),
     goTo: async (path = "") => {
-      await page.goto(`${url}/console/#/owners/${ownerId}${path === "" ? "" : `/${path}`}`)
+      await page.goto(`${at}/console/#/owners/${ownerId}${path === "" ? "" : `/${path}`}`)
     },
     signIn: async (token) => {
       const given = token ?? (await tokenFor())
