@@ -1,11 +1,12 @@
 /**
  * Builds the console into static files. `node scripts/buildConsole.ts [FOLDER]` (default dist/console) writes them there,
- * laid out as a deployment's assets are asked for: by the path of the request.
+ * laid out as a deployment's assets are asked for: by the path of the request. wrangler runs it before it deploys, but where
+ * somebody has built the assets already and says so with `HEDDLE_ASSETS`.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join, resolve } from "node:path"
-import { build, type Rolldown } from "vite"
+import type { Rolldown } from "vite"
 import { securityHeaders } from "../client/Console.ts"
 import { callersFolder } from "./flags.ts"
 
@@ -44,6 +45,7 @@ const fontLicenses = async (): Promise<string> => {
 
 /** Builds it in memory; nothing is written. */
 export const buildConsole = async (): Promise<ReadonlyArray<ConsoleFile>> => {
+  const { build } = await import("vite")
   const built = (await build({
     configFile: false,
     root: join(root, "console"),
@@ -84,7 +86,7 @@ export const writeConsole = async (
   }
 }
 
-if (import.meta.main) {
+if (import.meta.main && process.env["HEDDLE_ASSETS"] === undefined) {
   const [folder] = process.argv.slice(2)
   await writeConsole(
     folder === undefined ? join(root, "dist", "console") : resolve(callersFolder(), folder),

@@ -56,7 +56,14 @@ export interface WorkerBuild {
 
 const require = createRequire(import.meta.url)
 
-const quiet = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true", NO_COLOR: "1" }
+const quiet = {
+  ...process.env,
+  WRANGLER_SEND_METRICS: "false",
+  CI: "true",
+  NO_COLOR: "1",
+  // They are given: the configuration's own build of them would write beside those of others.
+  HEDDLE_ASSETS: "given",
+}
 
 const insistAfterMillis = 2_000
 

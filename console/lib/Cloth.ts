@@ -75,25 +75,36 @@ interface Told {
   readonly condition: string
   readonly at: number
   readonly workAt?: number | undefined
-  /** Whether it has just changed; else it is told as it was found. */
-  readonly isNews: boolean
 }
 
 /** Weaves what was told of one lane into the cloth. */
-export const weave = (cloth: Cloth, { at, condition, isNews, threadId, workAt }: Told): Cloth => {
+export const weave = (cloth: Cloth, { at, condition, threadId, workAt }: Told): Cloth => {
   const told = { condition, fromAt: at }
   const { rows } = cloth
   const known = rows.find((row) => row.threadId === threadId)
   if (known !== undefined) {
     return { ...cloth, rows: rows.map((row) => (row === known ? grown(row, told, workAt) : row)) }
   }
-  const fresh: ClothRow = { threadId, stretches: [told], told: isNews ? [at] : [], workAt }
+  const fresh: ClothRow = { threadId, stretches: [told], told: [at], workAt }
   if (rows.length < rowsMax) return { ...cloth, rows: [...rows, fresh] }
   const least = leastOf(rows)
   if (least === undefined || worthOf(least) > worthOf(fresh))
     return { ...cloth, unseen: cloth.unseen + 1 } // W1
   // In its place: the others stay where they are. // W2
   return { ...cloth, rows: rows.map((row) => (row === least ? fresh : row)) }
+}
+
+/** Begins the cloth with lanes as they were found: before those that were told of meanwhile, without a mark. */
+export const begin = (cloth: Cloth, found: ReadonlyArray<Omit<Told, "workAt">>): Cloth => {
+  const here = new Set(cloth.rows.map(({ threadId }) => threadId))
+  const fresh = found
+    .filter(({ threadId }) => !here.has(threadId))
+    .map(({ at, condition, threadId }): ClothRow => ({
+      threadId,
+      stretches: [{ condition, fromAt: at }],
+      told: [],
+    }))
+  return { ...cloth, rows: [...fresh, ...cloth.rows].slice(0, rowsMax) } // W1
 }
 
 /** Weaves a lane as the owner's stream tells it. A lane that is no more is at rest. */
@@ -103,7 +114,6 @@ export const weaveLane = (cloth: Cloth, lane: LaneStatus, at: number): Cloth =>
     condition: lane.known ? conditionOf(lane) : "idle",
     at,
     workAt: lane.workAt,
-    isNews: true,
   })
 
 /** A stretch as it is drawn: from and to as fractions of the window. */

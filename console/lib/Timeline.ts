@@ -18,8 +18,8 @@ export interface Item {
   readonly standing: "done" | "open" | "failed" | "unknown"
   readonly fromAt: number
   readonly toAt: number
-  /** Which of the attempts that are here wrote its first record, from 1. */
-  readonly attempt: number
+  /** Of the attempt that wrote its first record. */
+  readonly epoch: number
 }
 
 /** A submission, as far as its records are here. */
@@ -31,8 +31,8 @@ export interface Group {
   readonly outcome: string | undefined
   readonly fromAt: number
   readonly toAt: number
-  /** Attempts that wrote anything. */
-  readonly attempts: number
+  /** How many attempts there were, once it has settled. */
+  readonly attempts: number | undefined
   /** Whether its beginning is on a page that is not here. */
   readonly cut: boolean
 }
@@ -84,7 +84,7 @@ const standingOf = (last: JournalRecord): Item["standing"] => {
 
 type Records = [JournalRecord, ...Array<JournalRecord>]
 
-const itemOf = (records: Records, epochs: ReadonlyArray<number>): Item => {
+const itemOf = (records: Records): Item => {
   const [first] = records
   const last = records.at(-1) ?? first
   return {
@@ -94,15 +94,12 @@ const itemOf = (records: Records, epochs: ReadonlyArray<number>): Item => {
     standing: standingOf(last),
     fromAt: first.recordedAt,
     toAt: last.recordedAt,
-    attempt: epochs.indexOf(first.epoch) + 1,
+    epoch: first.epoch,
   }
 }
 
 /** The items of one submission's records. // G1 */
-const itemsOf = (
-  records: ReadonlyArray<JournalRecord>,
-  epochs: ReadonlyArray<number>,
-): ReadonlyArray<Item> => {
+const itemsOf = (records: ReadonlyArray<JournalRecord>): ReadonlyArray<Item> => {
   const items: Array<Records> = []
   const byName = new Map<string, Records>()
   for (const record of records) {
@@ -116,24 +113,23 @@ const itemsOf = (
     items.push(own)
     if (name !== undefined) byName.set(name, own)
   }
-  return items.map((own) => itemOf(own, epochs))
+  return items.map(itemOf)
 }
 
 const groupOf = (submissionId: string, records: ReadonlyArray<JournalRecord>): Group => {
   const settled = records.findLast(({ kind }) => kind === "Settled")
   const input = records.find(({ kind }) => kind === "InputApplied")
-  const outcome = settled && fieldsOf(settled)["outcome"]
+  const { attempts, outcome } = settled === undefined ? {} : fieldsOf(settled)
   const times = records.map(({ recordedAt }) => recordedAt)
-  const epochs = [...new Set(records.map(({ epoch }) => epoch))].toSorted((a, b) => a - b)
   return {
     submissionId,
-    items: itemsOf(records, epochs),
+    items: itemsOf(records),
     input,
     settled,
     outcome: typeof outcome === "string" ? outcome : settled && "settled",
     fromAt: Math.min(...times),
     toAt: Math.max(...times),
-    attempts: epochs.length,
+    attempts: typeof attempts === "number" ? attempts : undefined,
     // What settles without ever having run has no input of its own on record.
     cut: input === undefined && (records[0]?.sequence ?? 1) > 1,
   }

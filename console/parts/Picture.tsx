@@ -74,7 +74,9 @@ const drawRow = (board: Board, row: ClothRow, top: number): void => {
     const high = thickness[condition]
     if (high === undefined) continue
     context.fillStyle = colours(condition)
-    const long = Math.max(2, (to - from) * width)
+    // A turn may be too short for its width; that it happened is to be seen all the same.
+    const long = Math.max(condition === "running" ? 2 : 0, (to - from) * width)
+    if (long < 1) continue
     context.beginPath()
     context.roundRect(from * width, middle - high / 2, long, high, Math.min(3, high / 2))
     context.fill()

@@ -14,17 +14,17 @@ import { VirtualList } from "./VirtualList.tsx"
 
 type Row =
   | { readonly kind: "group"; readonly group: Group }
-  | { readonly kind: "attempt"; readonly group: Group; readonly nth: number }
+  | { readonly kind: "attempt"; readonly group: Group; readonly epoch: number }
   | { readonly kind: "item"; readonly group: Group; readonly item: Item }
 
 /** A new attempt is told where it begins. */
 const rowsOf = (groups: ReadonlyArray<Group>): ReadonlyArray<Row> =>
   groups.flatMap((group) => {
     const rows: Array<Row> = [{ kind: "group", group }]
-    let nth = group.items[0]?.attempt ?? 1
+    let epoch = group.items[0]?.epoch
     for (const item of group.items) {
-      if (item.attempt !== nth) rows.push({ kind: "attempt", group, nth: item.attempt })
-      nth = item.attempt
+      if (item.epoch !== epoch) rows.push({ kind: "attempt", group, epoch: item.epoch })
+      epoch = item.epoch
       rows.push({ kind: "item", group, item })
     }
     return rows
@@ -35,7 +35,7 @@ const keyOf = (row: Row | undefined): string => {
     case "group":
       return row.group.submissionId
     case "attempt":
-      return `${row.group.submissionId} ${row.nth}`
+      return `${row.group.submissionId} ${row.epoch}`
     case "item":
       return String(row.item.sequence)
     case undefined:
@@ -59,6 +59,7 @@ const GroupHead = ({
 }) => {
   const { ownerId, threadId } = view
   const { fromAt, settled, submissionId, toAt } = group
+  const attempts = group.attempts ?? open?.attempts ?? 0
   const end = settled === undefined ? Math.max(now.value, toAt) : toAt
   return (
     <h3 class="group-head">
@@ -72,19 +73,22 @@ const GroupHead = ({
         {submissionId}
       </a>
       <span class="spring" />
-      {group.attempts > 1 ? <span>{plural(group.attempts, "attempt")}</span> : undefined}
+      {attempts > 1 ? <span>{plural(attempts, "attempt")}</span> : undefined}
       <span class="numbers">{durationOf(end - fromAt)}</span>
       <span class="numbers dim">
         <Ago at={fromAt} />
       </span>
+      {group.cut && view.older.value !== undefined ? (
+        <span class="dim">begins further back</span>
+      ) : undefined}
     </h3>
   )
 }
 
-const AttemptMark = ({ nth }: { readonly nth: number }) => (
+const AttemptMark = ({ epoch }: { readonly epoch: number }) => (
   <p class="attempt-mark">
     <span title="The run was entered again: what was on record answered without running">
-      attempt {nth}
+      the attempt of epoch {epoch}
     </span>
   </p>
 )
@@ -116,7 +120,7 @@ export const Timeline = ({
           />
         )
       case "attempt":
-        return <AttemptMark nth={row.nth} />
+        return <AttemptMark epoch={row.epoch} />
       case "item":
         return <ItemRow group={row.group} item={row.item} />
       case undefined:

@@ -14,7 +14,7 @@ import type {
   ThreadSummary,
   WatchFrame,
 } from "../../client/sdk/index.ts"
-import { type Cloth, emptyCloth, weave, weaveLane } from "../lib/Cloth.ts"
+import { begin, type Cloth, emptyCloth, weaveLane } from "../lib/Cloth.ts"
 import { type Owed, owedOf } from "../lib/Owed.ts"
 import { asking, heddle } from "./Deployment.ts"
 import { type Live, startLive } from "./Live.ts"
@@ -28,7 +28,7 @@ const runningMax = 50
 const owedPagesMax = 8
 
 /** The conditions whose lanes the cloth begins with. */
-const found = ["running", "faulted", "unknown", "paused", "ready", "suspended"] as const
+const found = ["faulted", "unknown", "paused", "running", "ready", "suspended"] as const
 
 export interface OwnerView {
   readonly ownerId: string
@@ -103,10 +103,15 @@ const readFound = async (
     ),
   )
   const at = Date.now()
-  for (const { activeAt = at, state = "idle", threadId } of pages.flatMap((page) => page.threads)) {
-    if (cloth.value.rows.some((row) => row.threadId === threadId)) continue
-    cloth.value = weave(cloth.value, { threadId, condition: state, at: activeAt, isNews: false })
-  }
+  const threads = pages.flatMap((page) => page.threads)
+  cloth.value = begin(
+    cloth.value,
+    threads.map(({ activeAt = at, state = "idle", threadId }) => ({
+      threadId,
+      condition: state,
+      at: activeAt,
+    })),
+  )
 }
 
 /** Asks what is counted, at their own paces. */

@@ -115,15 +115,21 @@ const converse = async (heddle: Heddle): Promise<void> => {
 
 interface Camera {
   readonly page: Page
-  readonly take: (name: string, path: string, ready: string) => Promise<void>
+  readonly take: (
+    name: string,
+    path: string,
+    ready: string,
+    then?: (page: Page) => Promise<void>,
+  ) => Promise<void>
 }
 
 const cameraOf = (page: Page, url: string, folder: string, suffix = ""): Camera => ({
   page,
-  take: async (name, path, ready) => {
+  take: async (name, path, ready, then) => {
     await page.goto(`${url}/console/#/owners/${ownerId}${path}`)
     await page.locator(ready).first().waitFor()
     await page.locator('[data-live="Live"], .page:not(:has(.badge))').first().waitFor()
+    await then?.(page)
     await page.waitForTimeout(600)
     await page.screenshot({ path: join(folder, `console-${name}${suffix}.png`) })
   },
@@ -132,7 +138,10 @@ const cameraOf = (page: Page, url: string, folder: string, suffix = ""): Camera 
 const takeAll = async ({ take }: Camera): Promise<void> => {
   await take("threads", "/threads", ".thread-row")
   await take("obligations", "/obligations", ".obligation-row")
-  await take("thread", "/threads/order-77", ".item")
+  await take("thread", "/threads/order-77", ".item", async (page) => {
+    await page.getByRole("button", { name: /^Child reserve-1/ }).click()
+    await page.mouse.move(0, 0)
+  })
   await take("waiting", "/threads/refund-1041", ".open-card")
   await take("fault", "/faults/import-e", ".facts")
 }
@@ -157,7 +166,7 @@ const main = async (folder: string): Promise<void> => {
         viewport: { width: number; height: number },
         colorScheme: "dark" | "light",
       ) => {
-        const context = await browser.newContext({ viewport, colorScheme, deviceScaleFactor: 2 })
+        const context = await browser.newContext({ viewport, colorScheme, deviceScaleFactor: 1.5 })
         const page = await context.newPage()
         await page.goto(`${url}/console/`)
         await page.getByLabel("Token").fill(token)

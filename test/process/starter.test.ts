@@ -204,6 +204,9 @@ describe("the starter", () => {
   it("is served by wrangler dev, takes a submission from the command and the SDK, and settles both", async () => {
     await whileServed(async (url) => {
       const visit = ["submit", "visitor-1", "--agent", "greet", "--input", `{"name":"Ada"}`]
+      const console = await fetch(`${url}/console/`)
+      expect(await console.text()).toContain("/console/assets/")
+      expect(console.headers.get("content-security-policy")).toContain("default-src 'none'")
       const command = join(project, "node_modules", ".bin", "heddle")
       const told = await run(command, ...visit, "--wait", "--json", "--url", url)
       expect(told).toContain("Welcome, Ada")

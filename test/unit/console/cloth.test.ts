@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest"
 import type { LaneStatus, Obligation, RecoveryExplanation } from "../../../client/sdk/index.ts"
 import {
+  begin,
   type Cloth,
   drawnOf,
   emptyCloth,
@@ -83,7 +84,7 @@ describe("a lane", () => {
 })
 
 const told = (cloth: Cloth, threadId: string, condition: string, at: number) =>
-  weave(cloth, { threadId, condition, at, isNews: true })
+  weave(cloth, { threadId, condition, at })
 
 const threadIds = ({ rows }: Cloth) => rows.map((row) => row.threadId)
 
@@ -106,8 +107,13 @@ describe("the cloth", () => {
   })
 
   it("has no mark where a lane was found as it stood, and is at rest where it is no more", () => {
-    const cloth = weave(emptyCloth, { threadId: "a", condition: "paused", at: 1, isNews: false })
-    expect(cloth.rows[0]?.told).toEqual([])
+    const early = told(emptyCloth, "b", "running", 2)
+    const found = ["a", "b"].map((threadId) => ({ threadId, condition: "paused", at: 1 }))
+    const cloth = begin(early, found)
+    expect(cloth.rows.map((row) => [row.threadId, row.told, presentOf(row).condition])).toEqual([
+      ["a", [], "paused"],
+      ["b", [2], "running"],
+    ])
     const gone = weaveLane(cloth, laneOf({ known: false, nonterminal: 1 }), 2)
     expect(presentOf(gone.rows[0] as never)).toEqual({ condition: "idle", fromAt: 2 })
   })

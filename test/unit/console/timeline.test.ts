@@ -58,7 +58,7 @@ describe("records", () => {
       record("TimerSet", { name: "later" }),
       record("ChildRequested", { name: "child" }),
       record("ChildSettled", { name: "child", payload: { outcome: "failed" } }),
-      record("Settled", { payload: { outcome: "completed" } }),
+      record("Settled", { payload: { outcome: "completed", attempts: 2 } }),
     ]
     expect(shapeOf(records)).toEqual([
       [
