@@ -6,8 +6,10 @@ import { hrefOf } from "../lib/Route.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
+import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { OpenCard } from "../parts/OpenCard.tsx"
 import { Ago, Since } from "../parts/Time.tsx"
+import { useChanges } from "../state/Changes.ts"
 import { heddle } from "../state/Deployment.ts"
 import { useLoad } from "../state/Load.ts"
 import { now, visible } from "../state/Now.ts"
@@ -19,9 +21,13 @@ export const Faults = ({ ownerId }: { readonly ownerId: string }) => {
     const page = await heddle.listThreads(asked, { signal })
     return { rows: page.threads, next: page.next }
   })
+  const live = useChanges(ownerId, list.refresh)
   return (
     <div class="page narrow">
-      <h1>Faults</h1>
+      <div class="page-head">
+        <h1>Faults</h1>
+        <LiveBadge live={live} />
+      </div>
       <p class="lead">
         Threads whose recovery fails. Each is tried again by itself; the others are not affected.
       </p>

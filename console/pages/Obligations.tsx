@@ -7,7 +7,9 @@ import { hrefOf } from "../lib/Route.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { Since } from "../parts/Time.tsx"
+import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { VirtualList } from "../parts/VirtualList.tsx"
+import { useChanges } from "../state/Changes.ts"
 import { heddle } from "../state/Deployment.ts"
 import { replaceWith } from "../state/Location.ts"
 import { type PagedList, usePages } from "../state/Pages.ts"
@@ -123,9 +125,6 @@ const Head = ({
         {plural(count, "obligation")}
         {list.isWhole ? undefined : ` among those of ${countOf(list.rows.length)} read so far`}
       </span>
-      <button type="button" class="link" onClick={list.reload}>
-        ask again
-      </button>
     </p>
   </form>
 )
@@ -142,10 +141,14 @@ export const Obligations = ({
     const page = await heddle.obligations(asked, { signal })
     return { rows: page.obligations, next: page.next }
   })
+  const live = useChanges(ownerId, list.refresh)
   const shown = list.rows.filter((one) => blocker === undefined || one.blocker === blocker)
   return (
     <div class="page">
-      <h1>Obligations</h1>
+      <div class="page-head">
+        <h1>Obligations</h1>
+        <LiveBadge live={live} />
+      </div>
       <p class="lead">What is in somebody's way, thread by thread, and since when.</p>
       <Head ownerId={ownerId} blocker={blocker} count={shown.length} list={list} />
       {list.error === undefined ? undefined : <Failure error={list.error} again={list.more} />}

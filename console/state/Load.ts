@@ -4,10 +4,9 @@
  * - A1 An answer to an earlier question never replaces that of a later one.
  * - A2 What failed with a token that is not taken any more is asked again with the next one.
  */
-import { useSignalEffect } from "@preact/signals"
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { asking } from "./Deployment.ts"
-import { tokenCount } from "./Session.ts"
+import { useNewToken } from "./NewToken.ts"
 
 export interface Loaded<A> {
   readonly value: A | undefined
@@ -42,12 +41,7 @@ export const useLoad = <A>(key: string, ask: (signal: AbortSignal) => Promise<A>
     return () => leaving.abort()
   }, [key, count])
   const reload = useCallback(() => setCount((before) => before + 1), [])
-  const seen = useRef(tokenCount.peek())
-  useSignalEffect(() => {
-    if (tokenCount.value === seen.current) return
-    seen.current = tokenCount.value
-    reload() // A2
-  })
+  useNewToken(reload) // A2
   return {
     value: state.key === key ? state.value : undefined,
     error: state.key === key ? state.error : undefined,

@@ -4,10 +4,9 @@
  * - P1 Pages are read one at a time, each from where the last one ended, and only while somebody wants more.
  * - P2 Rows of an earlier question are never shown for a later one.
  */
-import { useSignalEffect } from "@preact/signals"
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { asking } from "./Deployment.ts"
-import { tokenCount } from "./Session.ts"
+import { useNewToken } from "./NewToken.ts"
 
 export interface Page<Row> {
   readonly rows: ReadonlyArray<Row>
@@ -28,6 +27,8 @@ export interface PagedList<Row> extends Omit<Pages<Row>, "key" | "next"> {
   readonly more: () => void
   /** Begins anew. */
   readonly reload: () => void
+  /** Reads what is here once more, and shows it when all of it has come; a list that is long stays as it is. */
+  readonly refresh: () => Promise<void>
   /** Changes rows that are here. */
   readonly change: (changed: (row: Row) => Row) => void
 }
@@ -59,6 +60,31 @@ const askFor = async <Row>(
   return page
 }
 
+const refreshedRowsMax = 1_024
+
+/** As many rows as there were, and not fewer than a page. // P1 */
+const readAgain = async <Row>(
+  ask: Ask<Row>,
+  count: number,
+  signal: AbortSignal,
+): Promise<Page<Row>> => {
+  let whole = await askFor(ask, undefined, signal)
+  while (whole.rows.length < count && whole.next !== undefined) {
+    const page = await askFor(ask, whole.next, signal)
+    whole = { ...page, rows: [...whole.rows, ...page.rows] }
+  }
+  return whole
+}
+
+/** With one more page behind those that are here. */
+const grown = <Row>(before: Pages<Row>, page: Page<Row>): Pages<Row> => ({
+  ...before,
+  ...page,
+  rows: [...before.rows, ...page.rows],
+  isReading: false,
+  isWhole: page.next === undefined,
+})
+
 /** What has been read is kept by the question; a later one starts anew. // P2 */
 export const usePages = <Row>(key: string, ask: Ask<Row>): PagedList<Row> => {
   const [state, setState] = useState<Pages<Row>>(startOf(key))
@@ -79,14 +105,7 @@ export const usePages = <Row>(key: string, ask: Ask<Row>): PagedList<Row> => {
       ({ behind, next: following, rows }) => {
         if (signal.aborted) return
         busy.current = undefined
-        setState((before) => ({
-          ...before,
-          rows: [...before.rows, ...rows],
-          next: following,
-          behind,
-          isReading: false,
-          isWhole: following === undefined,
-        }))
+        setState((before) => grown(before, { rows, behind, next: following }))
       },
       (error: unknown) => {
         if (signal.aborted) return
@@ -106,17 +125,26 @@ export const usePages = <Row>(key: string, ask: Ask<Row>): PagedList<Row> => {
     more()
     return () => own.abort()
   }, [key, round])
-  const seen = useRef(tokenCount.peek())
-  useSignalEffect(() => {
-    if (tokenCount.value === seen.current) return
-    seen.current = tokenCount.value
+  useNewToken(() => {
     if (current.current.error !== undefined) more()
   })
+  const refresh = useCallback(async () => {
+    const { signal } = leaving.current
+    const { isReading, rows } = current.current
+    if (isReading || rows.length > refreshedRowsMax || busy.current === signal) return
+    const fresh = await asking(() => readAgain(asks.current, rows.length, signal)).catch(
+      () => undefined,
+    )
+    // Somebody has asked for more meanwhile: the next change is soon enough.
+    if (fresh === undefined || signal.aborted || busy.current === signal) return
+    setState((before) => ({ ...before, ...fresh, isWhole: fresh.next === undefined }))
+  }, [])
   const shown = state.key === key ? state : startOf<Row>(key)
   return {
     ...shown,
     isReading: shown.isReading || state.key !== key,
     more,
+    refresh,
     reload: useCallback(() => setRound((before) => before + 1), []),
     change: useCallback(
       (changed: (row: Row) => Row) =>
