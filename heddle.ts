@@ -10,6 +10,7 @@
 import { type Duration, Layer } from "effect"
 import type { Authorizer } from "./contracts/Authorization.ts"
 import { checkTrusted, makeBearer, type TrustedBy } from "./client/Auth.ts"
+import { assetsOf } from "./client/Console.ts"
 import { checkOrigins } from "./client/Cors.ts"
 import { type EntrypointClass, makeEntrypoint } from "./client/Entrypoint.ts"
 import { type HttpHandler, makeHttpHandler } from "./client/Http.ts"
@@ -84,12 +85,13 @@ interface Options<Registered> {
   readonly limits?: Partial<Limits>
   /**
    * The names of the namespaces in the environment; `OWNERS`, `THREADS` and `REGISTRY` by default. A
-   * deployment may do without the registry, unless it is named here.
+   * deployment may do without the registry, unless it is named here. `assets` (`ASSETS`) has the console's files.
    */
   readonly bindings?: {
     readonly owners?: string
     readonly threads?: string
     readonly registry?: string
+    readonly assets?: string
   }
   /** The application's own policy for public calls, besides the grants; or how to make it. */
   readonly authorizer?: Authorizer | ((env: never) => Authorizer)
@@ -233,11 +235,15 @@ const deployable = <A>(check: () => A): A => {
 }
 
 /** What stands in front of the objects, as the options and the environment say. */
-const edgeOf = ({ corsOrigins = [], rateLimiter, tokens }: Options<unknown>, limits: Limits) => {
+const edgeOf = (
+  { bindings, corsOrigins = [], rateLimiter, tokens }: Options<unknown>,
+  limits: Limits,
+) => {
   deployable(() => checkOrigins(corsOrigins))
   const trusted = tokens as ((env: unknown) => ReturnType<TrustedBy>) | undefined
   const limiter = rateLimiter as ((env: unknown) => RateLimiter | undefined) | undefined
   return {
+    assets: (env: unknown) => assetsOf(field(env, bindings?.assets ?? "ASSETS")),
     origins: corsOrigins,
     bearer: makeBearer({
       limits,

@@ -1,6 +1,6 @@
 /**
- * The HTTP edge: `POST /rpc`, effect/rpc over HTTP with NDJSON, `POST /callback/TOKEN` (CallbackRoute.ts), and
- * `GET /health`.
+ * The HTTP edge: `POST /rpc`, effect/rpc over HTTP with NDJSON, `POST /callback/TOKEN` (CallbackRoute.ts), the
+ * console's files below `/console/` (Console.ts), and `GET /health`.
  *
  * What a request asks is answered by the same edge as a service binding's; here are only the status
  * codes around it. 200 with an exit per request; 400, 401, 404, 405, 408, 413, 415, 429, 431, 500 and 503 with
@@ -20,6 +20,7 @@ import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { jsonLog } from "../contracts/observability/JsonLog.ts"
 import { type Bearer, makeBearer, type Undecided } from "./Auth.ts"
 import { callbackRoute, isCallback } from "./CallbackRoute.ts"
+import { type ConsoleAssets, consoleRoute, isConsole } from "./Console.ts"
 import { checkOrigins, preflight, readable } from "./Cors.ts"
 import { makeEdge } from "./Edge.ts"
 import { logDefect } from "./EdgeDefect.ts"
@@ -55,6 +56,8 @@ export interface HttpOptions {
   readonly rateLimiter?: ((env: unknown) => RateLimiter | undefined) | undefined
   /** Who collects the spans of an invocation, if anybody. */
   readonly telemetry?: ObserveInvocation | undefined
+  /** Where the console's files are, if the deployment has them. */
+  readonly assets?: ((env: unknown) => ConsoleAssets | undefined) | undefined
 }
 
 type Settled = HttpOptions & {
@@ -190,6 +193,7 @@ const route = async (
     const called = Effect.provideContext(callbackRoute(request, env, options), telemetry.context)
     return telemetry.event(() => Effect.runPromise(called))
   }
+  if (isConsole(pathname)) return consoleRoute(request, pathname, options.assets?.(env))
   switch (pathname) {
     case "/health":
       return health(request, options.version(env))

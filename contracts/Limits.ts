@@ -96,6 +96,8 @@ export const defaultLimits = {
   passYieldMillis: 10 * minute,
   passCeilingMillis: 14 * minute,
   passCalls: 800,
+  /** Ended passes that an owner remembers, in memory, for whoever looks. */
+  passesKept: 16,
   letGoMillis: 1 * second,
   closeMillis: 5 * second,
   /** After this many unfinished passes a pass runs with one slot. */

@@ -107,6 +107,11 @@ export const MaintenanceStatus = Schema.Struct({
     description: "How long the lane has waited that is due first; 0 when none is due.",
   }),
   totals: Schema.optionalKey(OwnerTotals),
+  passes: Schema.optionalKey(Schema.Array(MaintenancePassReport)).annotateKey({
+    description:
+      "The last passes that found something due, the newest first, at most `passesKept`. Of the present life only: they " +
+      "are kept in memory, and absent where there was none or an older deployment answered.",
+  }),
   hostLanes: Schema.optionalKey(Schema.Array(HostLaneStatus)).annotateKey({
     description: "Absent in a deployment without host lanes.",
   }),

@@ -165,6 +165,8 @@ export interface Life {
   readonly forgetWaiters: Map<ThreadId, Set<(end: ForgetEnd) => void>>
   /** What committed blocks have for the log, until it is told. */
   readonly notices: Array<Notice>
+  /** The last passes that found something due, the newest first. */
+  recentPasses: ReadonlyArray<MaintenancePassReport>
   /** Told the end of each pass, once. */
   readonly passWaiters: Set<(report: MaintenancePassReport) => void>
 }
@@ -230,6 +232,7 @@ export const beginLife = (
     watchers: new Set(),
     forgetWaiters: new Map(),
     notices: [],
+    recentPasses: [],
     passWaiters: new Set(),
   }
 }

@@ -292,6 +292,12 @@ const tellWaiters = (life: Life, report: MaintenancePassReport): void => {
   for (const tell of waiters) tell(report)
 }
 
+/** Remembers it for whoever looks. */
+const remember = (owner: Owner, life: Life, report: MaintenancePassReport): void => {
+  if (report.phase === "caught-up") return
+  life.recentPasses = [report, ...life.recentPasses].slice(0, owner.limits.passesKept)
+}
+
 const toItsEnd = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
   Effect.gen(function* () {
     const caughtUp = yield* inBlock(owner, life, "begin", (block) =>
@@ -340,8 +346,10 @@ export const runPass = (owner: Owner, life: Life) =>
       Effect.onExit((exit) =>
         Effect.sync(() => {
           if (life.pass === pass) life.pass = undefined
-          const report = Exit.isSuccess(exit) ? exit.value : undefined
-          tellWaiters(life, report ?? failureReport(owner, life, pass))
+          const ended = Exit.isSuccess(exit) ? exit.value : undefined
+          const report = ended ?? failureReport(owner, life, pass)
+          remember(owner, life, report)
+          tellWaiters(life, report)
         }),
       ),
     )

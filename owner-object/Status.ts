@@ -77,6 +77,7 @@ export const maintenanceStatus = (host: ObjectHost, life: Life): MaintenanceStat
     ...present("lastServedThreadId", row.lastServed),
     ...present("lastRecoveredThreadId", row.lastRecovered),
     ...present("lastPass", row.lastPass),
+    ...(life.recentPasses.length === 0 ? {} : { passes: life.recentPasses }),
     ...(life.hosts.lanes.length === 0 ? {} : { hostLanes: hostStatus(life.hosts, row) }),
   }
 }

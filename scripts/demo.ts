@@ -1,6 +1,7 @@
 /**
- * `npm run demo [-- FILES…]`: real documents, processed in order by thread actors under one owner's
- * alarm, and beside them threads that wait for people, talk and remind, over a crash of the whole process.
+ * `npm run demo [-- --open] [FILES…]`: real documents, processed in order by thread actors under one owner's
+ * alarm, and beside them threads that wait for people, talk and remind, over a crash of the whole process. With `--open`
+ * the console is opened in a browser, and the server stays up to look at until Enter.
  *
  * - D1 Exit 0 only if everything that was accepted is settled exactly once and in order, by what the
  *   histories say, and each scene came to what it must; 1 otherwise, or if no file could be used; 130 when it was told to end.
@@ -29,6 +30,7 @@ import { run } from "./demo/Run.ts"
 import { playScenes, scenesTable } from "./demo/scenes/index.ts"
 import { makeServer } from "./demo/Server.ts"
 import { callersFolder } from "./flags.ts"
+import { openAddress } from "./openAddress.ts"
 import { stoppedExitCode, stopOnSignals } from "./stopOnSignals.ts"
 import { repositoryRoot } from "./workerBuild.ts"
 
@@ -51,6 +53,9 @@ const output = {
   columns: process.stdout.columns ?? 80,
   write: (text: string) => void process.stdout.write(text),
 }
+
+const opens = process.argv.includes("--open")
+const filesGiven = process.argv.slice(2).filter((argument) => argument !== "--open")
 
 const say = (text = "") => Effect.sync(() => console.log(text))
 const complain = (text: string) => Effect.sync(() => console.error(text))
@@ -91,6 +96,28 @@ const sayMissing = Effect.fnUntraced(function* (ledger: Ledger) {
   yield* complain(`  ${ledger.planned - ledger.accepted} submissions have no receipt`)
 })
 
+/** Where to look while it runs. */
+const tellConsole = Effect.fnUntraced(function* (url: string, token: string) {
+  const address = `${url}/console/#/owners/${ownerId}`
+  yield* say(`Look at ${address} while it runs, with this token:\n\n${token}\n`)
+  if (opens) yield* Effect.sync(() => openAddress(address))
+})
+
+/** Lets somebody look at what came of it, where somebody is there. */
+const stayOpen = Effect.suspend(() => {
+  if (!opens || !process.stdin.isTTY) return Effect.void
+  const enter = Effect.callback<void>((resume) => {
+    const done = () => resume(Effect.void)
+    process.stdin.once("data", done)
+    process.stdin.resume()
+    return Effect.sync(() => {
+      process.stdin.off("data", done)
+      process.stdin.pause()
+    })
+  })
+  return Effect.andThen(say("\nThe console stays up until you press Enter."), enter)
+})
+
 /** Runs the documents through a server, over its crash. Gives the exit code. */
 const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documents) {
   const plan = planOf(documents)
@@ -119,6 +146,7 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
     return { ...summarize(evidence, { restarts, interruption, elapsedMillis }), scenes }
   })
   const token = yield* Effect.promise(() => demoToken({ secret, ownerId }))
+  yield* tellConsole(server.url, token)
   const summary = yield* work.pipe(
     Effect.provide(HeddleClient.layerHttp({ url: server.url, token })),
     Effect.mapError((failure) => new CallFailed({ failure })),
@@ -141,13 +169,16 @@ const demonstrate = Effect.fnUntraced(function* ({ documents, leftOut }: Documen
   }
   const wrong = summary.value.scenes.flatMap(({ findings }) => findings)
   for (const finding of wrong.slice(0, findingsShownMax)) yield* complain(finding)
-  if (!isRight(summary.value) || wrong.length > 0) return 1
-  yield* say("Everything accepted was settled exactly once and in order, as the histories show.")
-  return 0 // D1
+  const isFine = isRight(summary.value) && wrong.length === 0
+  if (isFine) {
+    yield* say("Everything accepted was settled exactly once and in order, as the histories show.")
+  }
+  yield* stayOpen
+  return isFine ? 0 : 1 // D1
 })
 
 const main = Effect.gen(function* () {
-  const found = yield* chooseDocuments(process.argv.slice(2))
+  const found = yield* chooseDocuments(filesGiven)
   if (found.documents.length > 0) return yield* Effect.scoped(demonstrate(found)) // D2
   yield* sayLeftOut(found.leftOut)
   yield* complain("No file could be used: name UTF-8 text files, for example README.md.")

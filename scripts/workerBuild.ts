@@ -23,6 +23,18 @@ export interface ServiceBinding {
   readonly props?: Readonly<Record<string, unknown>>
 }
 
+/** A static file, by the path of its request. */
+export interface AssetFile {
+  readonly path: string
+  readonly content: Uint8Array
+}
+
+/** The static assets of a Worker, and the binding by which it has them. */
+export interface BoundAssets {
+  readonly binding: string
+  readonly files: ReadonlyArray<AssetFile>
+}
+
 /** A bundled Worker with what workerd must know about it. */
 export interface WorkerBuild {
   /** As other Workers' bindings name it. */
@@ -38,11 +50,20 @@ export interface WorkerBuild {
   /** The name of the binding that tells the version, if the Worker asks for one. */
   readonly versionBinding: string | undefined
   readonly vars: Readonly<Record<string, string>>
+  /** The console, where the configuration has assets. */
+  readonly assets?: BoundAssets | undefined
 }
 
 const require = createRequire(import.meta.url)
 
-const quiet = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true", NO_COLOR: "1" }
+const quiet = {
+  ...process.env,
+  WRANGLER_SEND_METRICS: "false",
+  CI: "true",
+  NO_COLOR: "1",
+  // They are given: the configuration's own build of them would write beside those of others.
+  HEDDLE_ASSETS: "given",
+}
 
 const insistAfterMillis = 2_000
 
@@ -102,10 +123,19 @@ interface ObjectBinding {
 /** Our compatibility date turns it on; workerd prints a notice at each start that names it besides. */
 const onByDate = "nodejs_compat"
 
-/** Reads what wrangler has bundled, and what else workerd must know. */
-const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuild> => {
+const readConfig = async (configPath: string) => {
   const { unstable_readConfig } = await import("wrangler")
-  const config = unstable_readConfig({ config: configPath })
+  return unstable_readConfig({ config: configPath })
+}
+
+type Config = Awaited<ReturnType<typeof readConfig>>
+
+/** Reads what wrangler has bundled, and what else workerd must know. */
+const readBuild = async (
+  config: Config,
+  configPath: string,
+  outdir: string,
+): Promise<WorkerBuild> => {
   if (config.main === undefined || config.compatibility_date === undefined) {
     throw new Error(`${configPath} names no main module or no compatibility date`)
   }
@@ -128,6 +158,19 @@ const readBuild = async (configPath: string, outdir: string): Promise<WorkerBuil
 }
 
 /**
+ * The console as it is now, whatever a folder holds of an earlier one. wrangler must find the assets in a folder, though
+ * it uploads nothing.
+ */
+const builtAssets = async (config: Config, folder: string): Promise<BoundAssets | undefined> => {
+  const binding = config.assets?.binding
+  if (binding === undefined) return undefined
+  const { buildConsole, writeConsole } = await import("./buildConsole.ts")
+  const files = await buildConsole()
+  await writeConsole(folder, files)
+  return { binding, files }
+}
+
+/**
  * Bundles the Worker of a `wrangler.toml`; the one at the root unless another is named. With a signal
  * it can be given up: it rejects when its process and its folder are gone.
  */
@@ -137,9 +180,13 @@ export const buildWorker = async (
   minified = false,
 ): Promise<WorkerBuild> => {
   process.env["WRANGLER_SEND_METRICS"] = "false"
-  return withTemporaryFolder("heddle-build-", async (outdir) => {
+  return withTemporaryFolder("heddle-build-", async (folder) => {
+    const outdir = join(folder, "worker")
+    const config = await readConfig(configPath)
+    const assets = await builtAssets(config, join(folder, "assets"))
     const asDeployed = ["deploy", "--dry-run", "--outdir", outdir, "--config", configPath]
-    await runWrangler(minified ? [...asDeployed, "--minify"] : asDeployed, signal)
-    return readBuild(configPath, outdir)
+    const given = assets === undefined ? [] : ["--assets", join(folder, "assets")]
+    await runWrangler([...asDeployed, ...given, ...(minified ? ["--minify"] : [])], signal)
+    return { ...(await readBuild(config, configPath, outdir)), assets }
   })
 }

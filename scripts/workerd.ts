@@ -9,11 +9,12 @@
  */
 import { writeFile } from "node:fs/promises"
 import { join, resolve as resolvePath } from "node:path"
+import { assetsWorker } from "./assetsWorker.ts"
 import { claimFolder, type FolderClaim } from "./folderClaim.ts"
 import { type LaunchedWorkerd, launchWorkerd } from "./launchWorkerd.ts"
 import { withTemporaryFolder } from "./temporaryFolder.ts"
 import { buildWorker, type WorkerBuild } from "./workerBuild.ts"
-import { workerdConfig } from "./workerdConfig.ts"
+import { type PlacedAssets, workerdConfig } from "./workerdConfig.ts"
 
 export interface WorkerdOptions {
   /** Of `buildWorker`; built now when absent. A restart should pass the one it started with. */
@@ -96,6 +97,22 @@ const listeningPort = (
 
 type BuiltOptions = WorkerdOptions & { readonly build: WorkerBuild }
 
+/** Writes the Worker of the static assets into a folder. */
+const placeAssets = async (
+  { assets }: WorkerBuild,
+  folder: string,
+): Promise<PlacedAssets | undefined> => {
+  if (assets === undefined) return undefined
+  const { modules, script } = assetsWorker(assets.files)
+  await writeFile(join(folder, "assets.js"), script)
+  for (const { content, name } of modules) await writeFile(join(folder, name), content)
+  return {
+    binding: assets.binding,
+    scriptFile: "assets.js",
+    modules: modules.map(({ name }) => ({ name, file: name })),
+  }
+}
+
 /** Writes what workerd reads at its start into a folder. */
 const writeConfig = async (options: BuiltOptions, folder: string): Promise<string> => {
   const secret = options.secret === undefined ? {} : { HEDDLE_JWT_SECRET: options.secret }
@@ -107,6 +124,7 @@ const writeConfig = async (options: BuiltOptions, folder: string): Promise<strin
     build,
     moduleFile: "worker.js",
     front: front && { build: front, moduleFile: "front.js" },
+    assets: await placeAssets(build, folder),
     persistDir: options.persistDir,
     port: options.port ?? 0,
     vars: { ...options.vars, ...secret },

@@ -11,7 +11,15 @@ export interface PlacedWorker {
   readonly moduleFile: string
 }
 
+/** The Worker of the static assets, and the files that hold its script and its modules. */
+export interface PlacedAssets {
+  readonly binding: string
+  readonly scriptFile: string
+  readonly modules: ReadonlyArray<{ readonly name: string; readonly file: string }>
+}
+
 export interface ServedWorker extends PlacedWorker {
+  readonly assets?: PlacedAssets | undefined
   /** Another Worker, which is served instead, and reaches this one by its service bindings. */
   readonly front?: PlacedWorker | undefined
   /** An absolute path of an existing folder. */
@@ -49,6 +57,9 @@ const bindings = (worker: ServedWorker): ReadonlyArray<string> => {
     ...(build.versionBinding === undefined
       ? []
       : [`(name = ${text(build.versionBinding)}, json = ${text(metadata)})`]),
+    ...(worker.assets === undefined
+      ? []
+      : [`(name = ${text(worker.assets.binding)}, service = "assets")`]),
   ]
 }
 
@@ -88,12 +99,33 @@ const frontWorker = ({ front, build }: ServedWorker): string =>
 );
 `
 
+const assetsWorker = ({ assets, build }: ServedWorker): string =>
+  assets === undefined
+    ? ""
+    : `const assetsWorker :Workerd.Worker = (
+  modules = ${list([
+    `(name = "assets.js", esModule = embed ${text(assets.scriptFile)})`,
+    ...assets.modules.map(({ file, name }) => `(name = ${text(name)}, data = embed ${text(file)})`),
+  ])},
+  compatibilityDate = ${text(build.compatibilityDate)}
+);
+`
+
+/** The Workers beside the main one, as services of their names. */
+const besides = ({ assets, front }: ServedWorker): string =>
+  [
+    ...(front === undefined ? [] : [`(name = "front", worker = .frontWorker)`]),
+    ...(assets === undefined ? [] : [`(name = "assets", worker = .assetsWorker)`]),
+  ]
+    .map((service) => `\n    ${service},`)
+    .join("")
+
 /** The text that `workerd serve` reads. */
 export const workerdConfig = (
   worker: ServedWorker,
 ): string => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [ (name = "main", worker = .mainWorker),${worker.front === undefined ? "" : `\n    (name = "front", worker = .frontWorker),`}
+  services = [ (name = "main", worker = .mainWorker),${besides(worker)}
     (name = "storage", disk = (path = ${text(worker.persistDir)}, writable = true)),
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))) ],
   sockets = [ (name = "http", address = "127.0.0.1:${worker.port}", http = (), service = "${worker.front === undefined ? "main" : "front"}") ]${worker.v8Flags === undefined ? "" : `,\n  v8Flags = ${list(worker.v8Flags.map(text))}`}
@@ -104,4 +136,4 @@ const mainWorker :Workerd.Worker = (
   durableObjectNamespaces = ${list(namespaces(worker.build))},
   durableObjectStorage = (localDisk = "storage")
 );
-${frontWorker(worker)}`
+${frontWorker(worker)}${assetsWorker(worker)}`

@@ -433,6 +433,12 @@ export interface MaintenanceStatus {
   /** How long the lane has waited that is due first; 0 when none is due. */
   readonly queueAgeMillis?: number
   readonly totals?: OwnerTotals
+  /**
+   * The last passes that found something due, the newest first, at most `passesKept`. Of the present
+   * life only: they are kept in memory, and absent where there was none or an older deployment
+   * answered.
+   */
+  readonly passes?: ReadonlyArray<MaintenancePassReport>
   /** Absent in a deployment without host lanes. */
   readonly hostLanes?: ReadonlyArray<HostLaneStatus>
 }

@@ -17,7 +17,7 @@ export type Violation = string
 
 const ignoredFolders = new Set(["node_modules", "dist", "coverage", ".git", ".wrangler"])
 
-const textNames = /(\.(ts|mjs|md|toml|json|jsonc|sh|html|css)|\/run|^LICENSE|rc|ignore)$/
+const textNames = /(\.(ts|tsx|mjs|md|toml|json|jsonc|sh|html|css)|\/run|^LICENSE|rc|ignore)$/
 
 const paths = (folder: string): ReadonlyArray<string> =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -30,7 +30,7 @@ const paths = (folder: string): ReadonlyArray<string> =>
 export const repositoryOf = (texts: Readonly<Record<string, string>>): Repository => ({
   texts: new Map(Object.entries(texts)),
   sources: Object.entries(texts)
-    .filter(([path]) => path.endsWith(".ts"))
+    .filter(([path]) => /\.tsx?$/.test(path))
     .map(([path, text]) => parseSource(path, text)),
 })
 

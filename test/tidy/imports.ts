@@ -5,6 +5,7 @@
  * - N2 No file imports itself, over whatever detour, also not for types.
  * - N3 A relative import names its file with the extension, and the file is there.
  * - N4 Product code imports only packages that its users get, and contracts only what runs anywhere.
+ * - N5 The console knows the product as any caller does: of it the SDK alone, and of packages those that are built into it.
  */
 import { posix } from "node:path"
 import { folderOf, isProduct, type Repository, type Violation } from "./Repository.ts"
@@ -22,12 +23,13 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "owner-object": ["contracts", "platform"],
   client: ["contracts"],
   cli: ["contracts", "client"],
+  console: ["client"],
   "heddle.ts": product,
   testing: product,
   examples: [...product, "testing"],
   scripts: everything,
   bench: everything,
-  test: [...everything, "bench"],
+  test: [...everything, "bench", "console"],
   "vitest.config.ts": [],
 }
 
@@ -76,7 +78,7 @@ export const relativeImportsNameTheirFile = ({ sources, texts }: Repository) =>
   sources.flatMap((file) =>
     file.imports
       .filter((one) => isRelative(one.from))
-      .filter((one) => !one.from.endsWith(".ts") || !texts.has(targetOf(file, one.from))) // N3
+      .filter((one) => !/\.tsx?$/.test(one.from) || !texts.has(targetOf(file, one.from))) // N3
       .map((one): Violation => `${file.path}:${one.line}: ${one.from} names no .ts file`),
   )
 
@@ -100,6 +102,25 @@ export const productImportsWhatUsersGet = ({ sources, texts }: Repository) => {
     .flatMap((file) =>
       file.imports
         .filter((one) => !isRelative(one.from) && !allowed(file, one.from)) // N4
+        .map((one): Violation => `${file.path}:${one.line}: ${one.from} may not be used here`),
+    )
+}
+
+/** What is built into the console. */
+const consolePackages = ["preact", "@preact/signals", "@tanstack/virtual-core"]
+
+/** N5 */
+export const consoleImportsTheSdkAlone = ({ sources }: Repository): ReadonlyArray<Violation> => {
+  const allowed = (file: SourceFile, specifier: string): boolean => {
+    if (!isRelative(specifier)) return consolePackages.includes(packageOf(specifier))
+    const target = targetOf(file, specifier)
+    return folderOf(target) === "console" || target === "client/sdk/index.ts"
+  }
+  return sources
+    .filter((file) => folderOf(file.path) === "console")
+    .flatMap((file) =>
+      file.imports
+        .filter((one) => !allowed(file, one.from)) // N5
         .map((one): Violation => `${file.path}:${one.line}: ${one.from} may not be used here`),
     )
 }

@@ -16,7 +16,7 @@ import type { SourceFile } from "./SourceFile.ts"
 const linesMax = 400
 
 const isCode = (path: string): boolean =>
-  isProduct(path) || ["cli", "examples", "scripts", "bench"].includes(folderOf(path))
+  isProduct(path) || ["cli", "console", "examples", "scripts", "bench"].includes(folderOf(path))
 
 const declaredLabels = (file: SourceFile): ReadonlyArray<string> =>
   [...(file.header ?? "").matchAll(/^\s*\* - ([A-Z]\d+)\b/gm)].map((match) => match[1] ?? "")

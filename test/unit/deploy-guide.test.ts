@@ -44,6 +44,7 @@ describe("the guide to deploying", () => {
     const tables = blocks("toml").map((text) => parse(text) as Record<string, unknown>)
     expect(tables.map((table) => Object.keys(table))).toEqual([
       ["env"],
+      ["assets"],
       ["services"],
       ["ratelimits"],
     ])
@@ -51,7 +52,7 @@ describe("the guide to deploying", () => {
       validate(table)
       expect(validate.errors ?? []).toEqual([])
     }
-    const [, services] = tables as unknown as ReadonlyArray<{
+    const [, , services] = tables as unknown as ReadonlyArray<{
       readonly services: ReadonlyArray<{ readonly props: unknown }>
     }>
     expect(identityOfProps(services?.services[0]?.props)).toMatchObject({ _tag: "Verified" })

@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { buildCli } from "../../scripts/buildCli.ts"
+import { buildConsole, writeConsole } from "../../scripts/buildConsole.ts"
 
 const root = join(import.meta.dirname, "..", "..")
 const bin = (name: string) => join(root, "node_modules", ".bin", name)
@@ -41,6 +42,7 @@ const pack = async (folder: string): Promise<{ archive: string; paths: ReadonlyA
   await cp(join(root, "LICENSE"), join(staged, "LICENSE"))
   await run(bin("tsc"), ["-p", "tsconfig.build.json", "--outDir", join(staged, "dist")], root)
   await buildCli(join(staged, "dist", "cli"))
+  await writeConsole(join(staged, "dist", "console"), await buildConsole())
   const packed = await run("npm", ["pack", "--json", "--ignore-scripts"], staged)
   const answer = JSON.parse(packed) as unknown
   const [entry] = (Array.isArray(answer) ? answer : Object.values(answer as object)) as Array<{
@@ -99,6 +101,26 @@ describe("the packed package", () => {
   it("contains the licence and no test, script or example", () => {
     expect(paths).toContain("LICENSE")
     expect(paths.filter((path) => /(^|\/)(test|scripts|examples|bench)\//.test(path))).toEqual([])
+  })
+
+  it("contains the console, with what it needs beside it and its terms", async () => {
+    const served = paths.filter((path) => path.startsWith("dist/console/"))
+    expect(served).toEqual(
+      expect.arrayContaining([
+        "dist/console/_headers",
+        "dist/console/console/index.html",
+        "dist/console/console/licenses.md",
+        "dist/console/console/fonts-licenses.md",
+      ]),
+    )
+    const assets = join(project, "node_modules", "heddle", "dist", "console", "console")
+    const page = await readFile(join(assets, "index.html"), "utf8")
+    const named = [...page.matchAll(/(?:src|href)="\/console\/([^"]+)"/g)].map(([, path]) => path)
+    expect(named.length).toBeGreaterThanOrEqual(3)
+    for (const path of named) expect(served).toContain(`dist/console/console/${path}`)
+    const licenses = await readFile(join(assets, "licenses.md"), "utf8")
+    for (const name of ["preact", "@preact/signals", "@tanstack/virtual-core"])
+      expect(licenses).toContain(name)
   })
 
   it("gives its contracts to Node", async () => {

@@ -134,6 +134,21 @@ const importFacts: ReadonlyArray<Fact> = [
       },
     ],
   },
+  {
+    title: "the console knows the product as any caller does",
+    rule: imports.consoleImportsTheSdkAlone,
+    samples: [
+      {
+        bad: {
+          "console/pages/A.tsx": `import { B } from "../../client/Http.ts"\nimport "effect"\nimport "node:fs"`,
+        },
+        finds: ["console/pages/A.tsx:1: ../../client/Http.ts", "A.tsx:2: effect", "A.tsx:3: node"],
+        good: {
+          "console/pages/A.tsx": `import { h } from "preact"\nimport "preact/hooks"\nimport { B } from "../../client/sdk/index.ts"\nimport { C } from "../lib/C.ts"\nexport const D = () => <p class="d">text</p>`,
+        },
+      },
+    ],
+  },
 ]
 
 const placeFacts: ReadonlyArray<Fact> = [
@@ -265,8 +280,12 @@ const wordFacts: ReadonlyArray<Fact> = [
     rule: words.codeOpensWithWhatItOwns,
     samples: [
       {
-        bad: { "client/A.ts": "// Owns it.\nexport {}", "scripts/A.ts": "export {}\n/** Late. */" },
-        finds: ["client/A.ts: opens without", "scripts/A.ts: opens without"],
+        bad: {
+          "client/A.ts": "// Owns it.\nexport {}",
+          "scripts/A.ts": "export {}\n/** Late. */",
+          "console/A.tsx": "export const A = () => <p>/** text */</p>",
+        },
+        finds: ["client/A.ts: opens", "scripts/A.ts: opens", "console/A.tsx: opens without"],
         good: { "client/A.ts": "/** Owns it. */\nexport {}", "test/A.test.ts": "export {}" },
       },
     ],

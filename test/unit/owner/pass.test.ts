@@ -20,6 +20,25 @@ const gate = () => {
   return { open, opened }
 }
 
+describe("the passes that an owner remembers", () => {
+  it("are the last ones, the newest first, and none of an earlier life", async () => {
+    const world = makeOwnerWorld({ limits: { passesKept: 2 } })
+    const passes = async () =>
+      (await run(world.client.maintenanceStatus({ ownerId }))).passes?.map(({ endedAt }) => endedAt)
+    expect(await passes()).toBeUndefined()
+    const ends: Array<number | undefined> = []
+    for (const name of ["a", "b", "c"]) {
+      await run(world.submit(name))
+      await world.quiet()
+      ends.unshift((await lastPass(world))?.endedAt)
+    }
+    expect(await passes()).toEqual(ends.slice(0, 2))
+    world.crash()
+    expect(await passes()).toBeUndefined()
+    expect((await lastPass(world))?.endedAt).toBe(ends[0])
+  })
+})
+
 describe("the end of a pass", () => {
   it("is quiescence when nothing is left to do", async () => {
     const world = makeOwnerWorld()

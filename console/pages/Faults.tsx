@@ -1,0 +1,198 @@
+/** The threads of an owner that cannot be recovered, and each of them with what is known about it. */
+import type { RecoveryExplanation, RecoveryFault } from "../../client/sdk/index.ts"
+import { useEffect } from "preact/hooks"
+import { plural, stampOf } from "../lib/Format.ts"
+import { hrefOf } from "../lib/Route.ts"
+import { CommandButton } from "../parts/CommandButton.tsx"
+import { Failure } from "../parts/Failure.tsx"
+import { Chip } from "../parts/Glyph.tsx"
+import { LiveBadge } from "../parts/LiveBadge.tsx"
+import { OpenCard } from "../parts/OpenCard.tsx"
+import { Ago, Since } from "../parts/Time.tsx"
+import { useChanges } from "../state/Changes.ts"
+import { heddle } from "../state/Deployment.ts"
+import { useLoad } from "../state/Load.ts"
+import { now, visible } from "../state/Now.ts"
+import { usePages } from "../state/Pages.ts"
+
+export const Faults = ({ ownerId }: { readonly ownerId: string }) => {
+  const list = usePages(ownerId, async (after, signal) => {
+    const asked = { ownerId, state: "faulted", ...(after === undefined ? {} : { after }) } as const
+    const page = await heddle.listThreads(asked, { signal })
+    return { rows: page.threads, next: page.next }
+  })
+  const live = useChanges(ownerId, list.refresh)
+  return (
+    <div class="page narrow">
+      <div class="page-head">
+        <h1>Faults</h1>
+        <LiveBadge live={live} />
+      </div>
+      <p class="lead">
+        Threads whose recovery fails. Each is tried again by itself; the others are not affected.
+      </p>
+      {list.error === undefined ? undefined : <Failure error={list.error} again={list.more} />}
+      {list.isWhole && list.rows.length === 0 ? (
+        <p class="empty">No thread of this owner has a fault.</p>
+      ) : undefined}
+      <ul class="rows" aria-label="Faults">
+        {list.rows.map(({ activeAt, head, threadId }) => (
+          <li key={threadId}>
+            <a class="row-link" href={hrefOf({ page: "fault", ownerId, threadId })}>
+              <Chip condition="faulted" />
+              <span class="mono">{threadId}</span>
+              <span class="mono dim">{head?.agent}</span>
+              <span class="numbers dim">
+                {activeAt === undefined ? undefined : <Ago at={activeAt} />}
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {list.isReading ? <p class="empty">Reading…</p> : undefined}
+      {list.isWhole || list.isReading ? undefined : (
+        <button type="button" class="quiet" onClick={list.more}>
+          More
+        </button>
+      )}
+    </div>
+  )
+}
+
+interface Known {
+  readonly fault: RecoveryFault | null
+  readonly open: ReadonlyArray<RecoveryExplanation>
+  /** Why nothing could be explained: the thread itself may not be readable. */
+  readonly unexplained: unknown
+  /** Which submission a retry would name. */
+  readonly submissionId: string | undefined
+}
+
+/** The owner knows the fault; what the thread says of itself is added where it can be had. */
+const know = async (ownerId: string, threadId: string, signal: AbortSignal): Promise<Known> => {
+  const at = { ownerId, threadId }
+  const [fault, owed, explained] = await Promise.all([
+    heddle.recoveryStatus(at, { signal }),
+    heddle.listThreads({ ownerId, state: "faulted", text: threadId }, { signal }),
+    heddle.explain(at, { signal }).then(
+      (open) => ({ open, unexplained: undefined }),
+      (error: unknown) => ({ open: [], unexplained: error }),
+    ),
+  ])
+  const head = owed.threads.find((thread) => thread.threadId === threadId)?.head
+  const submissionId = explained.open[0]?.submissionId ?? head?.submissionId
+  return { fault, ...explained, submissionId }
+}
+
+const FaultFacts = ({ fault }: { readonly fault: RecoveryFault }) => (
+  <dl class="facts">
+    <dt>What failed</dt>
+    <dd>
+      <span class="mono">{fault.failure.operation}</span> ({fault.failure.phase},{" "}
+      {fault.failure.reason})
+    </dd>
+    <dt>With</dt>
+    <dd>
+      <strong class="tone-faulted">{fault.failure.tag}</strong>: {fault.failure.message}
+    </dd>
+    <dt>Since</dt>
+    <dd>
+      {stampOf(fault.firstFailedAt)}, for <Since at={fault.firstFailedAt} />
+    </dd>
+    <dt>Tried</dt>
+    <dd>
+      {plural(fault.attempts, "time")}, the last time <Ago at={fault.lastFailedAt} />
+    </dd>
+    <dt>Tried again</dt>
+    <dd class="countdown">
+      <Ago at={fault.retryAt} />
+    </dd>
+  </dl>
+)
+
+/** Asked again once the time of the next try has come, and while it is being tried. */
+const useFresh = (known: Known | undefined, reload: () => void): void => {
+  const retryAt = known?.fault?.retryAt
+  useEffect(() => {
+    if (retryAt === undefined || !visible.peek()) return undefined
+    const after = Math.max(1_500, retryAt - now.peek() + 1_500)
+    const timer = setTimeout(reload, after)
+    return () => clearTimeout(timer)
+  }, [known, retryAt])
+}
+
+const Acts = ({
+  done,
+  known,
+  ownerId,
+  threadId,
+}: {
+  readonly known: Known | undefined
+  readonly ownerId: string
+  readonly threadId: string
+  readonly done: () => void
+}) => {
+  const submissionId = known?.submissionId
+  return (
+    <span class="buttons">
+      {submissionId === undefined || known?.fault === null ? undefined : (
+        <CommandButton
+          ownerId={ownerId}
+          command={{ kind: "retry", threadId, submissionId }}
+          done={done}
+        />
+      )}
+      <CommandButton quiet ownerId={ownerId} command={{ kind: "pause", threadId }} done={done} />
+      <a class="button quiet small" href={hrefOf({ page: "thread", ownerId, threadId })}>
+        The thread
+      </a>
+    </span>
+  )
+}
+
+export const Fault = ({
+  ownerId,
+  threadId,
+}: {
+  readonly ownerId: string
+  readonly threadId: string
+}) => {
+  const loaded = useLoad(`fault ${ownerId} ${threadId}`, (signal) =>
+    know(ownerId, threadId, signal),
+  )
+  const { error, reload, value: known } = loaded
+  useFresh(known, reload)
+  return (
+    <div class="page narrow">
+      <div class="page-head">
+        <h1 class="mono">{threadId}</h1>
+        {known === undefined ? undefined : (
+          <Chip condition={known.fault === null ? "idle" : "faulted"} />
+        )}
+        <span class="spring" />
+        <Acts known={known} ownerId={ownerId} threadId={threadId} done={reload} />
+      </div>
+      {error === undefined ? undefined : <Failure error={error} again={reload} />}
+      {known === undefined && error === undefined ? <p class="empty">Asking…</p> : undefined}
+      {known?.fault === null ? (
+        <p class="empty">No fault is recorded now, which is no proof of health: see below.</p>
+      ) : undefined}
+      {known?.fault ? <FaultFacts fault={known.fault} /> : undefined}
+      <h2>What recovery would do</h2>
+      {known?.unexplained === undefined ? undefined : <Failure error={known.unexplained} />}
+      {known !== undefined && known.open.length === 0 && known.unexplained === undefined ? (
+        <p class="empty">Nothing of this thread is open.</p>
+      ) : undefined}
+      {known?.open.map((open) => (
+        <OpenCard
+          key={open.submissionId}
+          ownerId={ownerId}
+          threadId={threadId}
+          open={open}
+          records={[]}
+          done={reload}
+        />
+      ))}
+    </div>
+  )
+}

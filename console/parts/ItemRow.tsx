@@ -1,0 +1,98 @@
+/** One thing of a run in the timeline: its line, how long it took, and on demand all that is recorded of it. */
+import { useState } from "preact/hooks"
+import type { JournalRecord } from "../../client/sdk/index.ts"
+import { durationOf, stampOf } from "../lib/Format.ts"
+import { lineOf, titleOfKind } from "../lib/RecordWords.ts"
+import type { Group, Item } from "../lib/Timeline.ts"
+import { now } from "../state/Now.ts"
+import { Glyph } from "./Glyph.tsx"
+import { Clock } from "./Time.tsx"
+import { Value } from "./Value.tsx"
+
+const glyphs: Readonly<Record<Item["standing"], string>> = {
+  done: "completed",
+  open: "suspended",
+  failed: "failed",
+  unknown: "unknown",
+}
+
+/** Where in its run it lies, as a bar. What is open goes on to now. */
+const Span = ({ group, item }: { readonly group: Group; readonly item: Item }) => {
+  const isOpen = item.standing === "open" || item.standing === "unknown"
+  const end = group.settled === undefined ? Math.max(now.value, group.toAt) : group.toAt
+  const whole = Math.max(1, end - group.fromAt)
+  const from = ((item.fromAt - group.fromAt) / whole) * 100
+  const to = (((isOpen ? end : item.toAt) - group.fromAt) / whole) * 100
+  return (
+    <span class="span" aria-hidden>
+      <span
+        class={`span-fill standing-${item.standing}`}
+        style={{ left: `${from}%`, width: `max(3px, ${to - from}%)` }}
+      />
+    </span>
+  )
+}
+
+const lengthOf = (item: Item, at: number): string => {
+  if (item.standing === "open" || item.standing === "unknown")
+    return durationOf(Math.floor((at - item.fromAt) / 1_000) * 1_000)
+  return item.records.length > 1 ? durationOf(item.toAt - item.fromAt) : ""
+}
+
+const RecordDetail = ({ record }: { readonly record: JournalRecord }) => (
+  <section class="record">
+    <h4>
+      {titleOfKind(record.kind)}
+      <small class="mono">
+        {" "}
+        record {record.sequence} · epoch {record.epoch} · {stampOf(record.recordedAt)}
+      </small>
+    </h4>
+    {record.pruned === true ? (
+      <p class="dim">What it said was pruned: this deployment keeps it for a time only.</p>
+    ) : (
+      <Value value={record.payload} label={`${titleOfKind(record.kind)} ${record.name ?? ""}`} />
+    )}
+  </section>
+)
+
+/** The line tells the answer once there is one, and what was asked before. */
+const lineOfItem = (item: Item): string => {
+  const [first] = item.records
+  const last = item.records.at(-1) ?? first
+  return lineOf(last) || lineOf(first)
+}
+
+export const ItemRow = ({ group, item }: { readonly group: Group; readonly item: Item }) => {
+  const [isOpen, setOpen] = useState(false)
+  const [first] = item.records
+  return (
+    <div class={`item standing-${item.standing}`} data-kind={first.kind}>
+      <button
+        type="button"
+        class="item-line"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <Glyph condition={first.kind === "AttemptInterrupted" ? "failed" : glyphs[item.standing]} />
+        <span class="item-name">
+          {titleOfKind(first.kind)}
+          {item.name === undefined ? undefined : <span class="mono"> {item.name}</span>}
+        </span>
+        <span class="item-text">{lineOfItem(item)}</span>
+        <Span group={group} item={item} />
+        <span class="numbers">{lengthOf(item, now.value)}</span>
+        <span class="numbers dim">
+          <Clock at={item.fromAt} />
+        </span>
+      </button>
+      {isOpen ? (
+        <div class="records">
+          {item.records.map((record) => (
+            <RecordDetail key={record.sequence} record={record} />
+          ))}
+        </div>
+      ) : undefined}
+    </div>
+  )
+}

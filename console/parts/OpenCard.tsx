@@ -1,0 +1,126 @@
+/** An open submission: what it waits for, who can end that, and what can be done about it here. */
+import type { ExplainedWait, JournalRecord, RecoveryExplanation } from "../../client/sdk/index.ts"
+import type { Command } from "../lib/Commands.ts"
+import { plural } from "../lib/Format.ts"
+import { fieldsOf } from "../lib/RecordWords.ts"
+import { approvalOf } from "../lib/Timeline.ts"
+import { CommandButton } from "./CommandButton.tsx"
+import { Chip } from "./Glyph.tsx"
+import { Prose } from "./Prose.tsx"
+import { Ago, Since } from "./Time.tsx"
+
+export interface OpenProps {
+  readonly ownerId: string
+  readonly threadId: string
+  readonly open: RecoveryExplanation
+  readonly records: ReadonlyArray<JournalRecord>
+  readonly done: () => void
+}
+
+/** The decisions that end a wait. */
+const decisionsOf = (
+  { open: { submissionId }, records, threadId }: OpenProps,
+  { blocker, name, recordId }: ExplainedWait,
+): ReadonlyArray<Command> => {
+  const at = { threadId, submissionId }
+  if (blocker === "approval" && name !== undefined) {
+    const asked = approvalOf(records, { submissionId, name })
+    const { data, summary } = asked === undefined ? {} : fieldsOf(asked)
+    const about = {
+      ...(typeof summary === "string" ? { summary } : {}),
+      ...(data === undefined ? {} : { data }),
+    }
+    return [
+      { kind: "approve", ...at, name, ...about },
+      { kind: "deny", ...at, name, ...about },
+    ]
+  }
+  if (blocker === "unknown" && recordId !== undefined)
+    return [{ kind: "resolve", ...at, name: name ?? "", recordId }]
+  return []
+}
+
+const who: Readonly<Record<string, string>> = {
+  nobody: "goes on by itself",
+  operator: "an operator can act",
+  deployer: "a deployment ends it",
+  caller: "somebody decides",
+}
+
+const Wait = ({ props, wait }: { readonly props: OpenProps; readonly wait: ExplainedWait }) => (
+  <li class={`wait wait-${wait.blocker}`}>
+    <p class="wait-head">
+      <strong>{wait.blocker}</strong>
+      {wait.name === undefined ? undefined : <span class="mono">{wait.name}</span>}
+      {wait.sinceAt === undefined ? undefined : (
+        <span class="dim">
+          for <Since at={wait.sinceAt} />
+        </span>
+      )}
+      {wait.untilAt === undefined ? undefined : (
+        <span class="dim">
+          until <Ago at={wait.untilAt} />
+        </span>
+      )}
+      <span class="dim">{who[wait.whoCanAct] ?? wait.whoCanAct}</span>
+    </p>
+    <p>
+      <Prose text={wait.message} />
+    </p>
+    <p class="buttons">
+      {decisionsOf(props, wait).map((command) => (
+        <CommandButton
+          key={command.kind}
+          ownerId={props.ownerId}
+          command={command}
+          done={props.done}
+        />
+      ))}
+    </p>
+  </li>
+)
+
+/** What would happen, and why recovery thinks so. */
+const Reasoning = ({ open }: { readonly open: RecoveryExplanation }) => (
+  <details class="reasoning">
+    <summary>
+      {open.decision}: {open.wouldDo}
+    </summary>
+    <ul>
+      {open.evidence.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  </details>
+)
+
+export const OpenCard = (props: OpenProps) => {
+  const { done, open, ownerId, threadId } = props
+  const at = { threadId, submissionId: open.submissionId }
+  const waits = [...open.heldBy, ...open.waits]
+  return (
+    <article class="open-card" aria-label={`Submission ${open.sequence}, ${open.state}`}>
+      <header>
+        <Chip condition={open.state} />
+        <span class="mono">{open.agent}</span>
+        <span class="dim">
+          submission {open.sequence}, accepted <Ago at={open.acceptedAt} />,{" "}
+          {open.attempts === 0 ? "not begun" : plural(open.attempts, "attempt")}
+        </span>
+        <span class="spring" />
+        {open.state === "settled" ? undefined : (
+          <span class="buttons">
+            <CommandButton quiet ownerId={ownerId} command={{ kind: "retry", ...at }} done={done} />
+            <CommandButton quiet ownerId={ownerId} command={{ kind: "abort", ...at }} done={done} />
+          </span>
+        )}
+      </header>
+      <ul class="waits">
+        {waits.map((wait) => (
+          <Wait key={`${wait.blocker} ${wait.name} ${wait.recordId}`} props={props} wait={wait} />
+        ))}
+      </ul>
+      <Reasoning open={open} />
+    </article>
+  )
+}

@@ -1,0 +1,206 @@
+/**
+ * What the page of an owner shows, kept up to date by one stream: the lanes tell that they changed, and what is counted is
+ * asked again then, not more often than it can be read.
+ *
+ * - V1 Nothing is asked while nothing changes, or nobody looks.
+ * - V2 What is asked is bounded, however many lanes there are: what was not counted is said to be more.
+ */
+import { signal } from "@preact/signals"
+import type {
+  LaneStatus,
+  MaintenancePassReport,
+  MaintenanceStatus,
+  RecoveryFault,
+  ThreadSummary,
+  WatchFrame,
+} from "../../client/sdk/index.ts"
+import { begin, type Cloth, emptyCloth, weaveLane } from "../lib/Cloth.ts"
+import { type Owed, owedOf } from "../lib/Owed.ts"
+import { asking, heddle } from "./Deployment.ts"
+import { type Live, startLive } from "./Live.ts"
+import { paced } from "./Paced.ts"
+import { onNewToken } from "./Session.ts"
+
+const statusMillis = 1_000
+const countsMillis = 6_000
+const foundMax = 12
+const runningMax = 50
+const owedPagesMax = 8
+
+/** The conditions whose lanes the cloth begins with. */
+const found = ["faulted", "unknown", "paused", "running", "ready", "suspended"] as const
+
+export interface OwnerView {
+  readonly ownerId: string
+  readonly status: { readonly value: MaintenanceStatus | undefined }
+  /** Those that the owner remembers and those that were told before, the newest first. */
+  readonly passes: { readonly value: ReadonlyArray<MaintenancePassReport> }
+  readonly error: { readonly value: unknown }
+  readonly cloth: { readonly value: Cloth }
+  readonly faults: { readonly value: ReadonlyMap<string, RecoveryFault> }
+  readonly running: { readonly value: ReadonlyArray<ThreadSummary> | undefined }
+  readonly owed: { readonly value: Owed | undefined }
+  readonly sinceAt: number
+  readonly live: Live
+  readonly reload: () => void
+  readonly stop: () => void
+}
+
+/** All that is owed, as far as some pages tell. // V2 */
+const readOwed = async (ownerId: string, ended: AbortSignal): Promise<Owed> => {
+  let owed = owedOf([], true)
+  let after: string | undefined
+  for (let page = 0; page < owedPagesMax; page++) {
+    const asked = { ownerId, ...(after === undefined ? {} : { after }) }
+    const { next, obligations } = await heddle.obligations(asked, { signal: ended })
+    owed = owedOf(obligations, next === undefined, owed)
+    if (next === undefined) break
+    after = next
+  }
+  return owed
+}
+
+const makeSignals = () => ({
+  status: signal<MaintenanceStatus | undefined>(undefined),
+  passes: signal<ReadonlyArray<MaintenancePassReport>>([]),
+  error: signal<unknown>(undefined),
+  cloth: signal<Cloth>(emptyCloth),
+  faults: signal<ReadonlyMap<string, RecoveryFault>>(new Map()),
+  running: signal<ReadonlyArray<ThreadSummary> | undefined>(undefined),
+  owed: signal<Owed | undefined>(undefined),
+})
+
+type Signals = ReturnType<typeof makeSignals>
+
+const passesMax = 400
+
+/** An owner remembers few passes, and forgets them with its object: those that were seen are kept here. */
+const takeStatus = ({ passes, status }: Signals, told: MaintenanceStatus): void => {
+  status.value = told
+  const { lastPass, passes: remembered = lastPass === undefined ? [] : [lastPass] } = told
+  const newestAt = passes.value[0]?.endedAt ?? 0
+  const fresh = remembered.filter(({ endedAt }) => endedAt > newestAt)
+  if (fresh.length > 0) passes.value = [...fresh, ...passes.value].slice(0, passesMax)
+}
+
+const takeFault = ({ faults }: Signals, { fault, threadId }: LaneStatus): void => {
+  if (fault === undefined && !faults.value.has(threadId)) return
+  const after = new Map(faults.value)
+  if (fault === undefined) after.delete(threadId)
+  else after.set(threadId, fault)
+  faults.value = after
+}
+
+/** Begins the cloth with the lanes that owe something. */
+const readFound = async (
+  ownerId: string,
+  { cloth }: Signals,
+  ended: AbortSignal,
+): Promise<void> => {
+  const pages = await Promise.all(
+    found.map((state) =>
+      heddle.listThreads({ ownerId, state, limit: foundMax }, { signal: ended }),
+    ),
+  )
+  const at = Date.now()
+  const threads = pages.flatMap((page) => page.threads)
+  cloth.value = begin(
+    cloth.value,
+    threads.map(({ activeAt = at, state = "idle", threadId }) => ({
+      threadId,
+      condition: state,
+      at: activeAt,
+    })),
+  )
+}
+
+/** Asks what is counted, at their own paces. */
+const readers = (ownerId: string, signals: Signals, ended: AbortSignal) => {
+  const reading = (read: () => Promise<void>) => async () => {
+    if (ended.aborted) return
+    try {
+      await asking(read)
+      signals.error.value = undefined
+    } catch (error) {
+      if (!ended.aborted) signals.error.value = error
+    }
+  }
+  return {
+    status: paced(
+      statusMillis,
+      reading(async () => {
+        takeStatus(signals, await heddle.maintenanceStatus({ ownerId }, { signal: ended }))
+      }),
+    ),
+    counts: paced(
+      countsMillis,
+      reading(async () => {
+        const running = { ownerId, state: "running", limit: runningMax } as const
+        const { threads } = await heddle.listThreads(running, { signal: ended })
+        signals.running.value = threads
+        signals.owed.value = await readOwed(ownerId, ended)
+      }),
+    ),
+    found: reading(() => readFound(ownerId, signals, ended)),
+  }
+}
+
+/** What has come in a frame's time is woven at once. */
+const weaver = (signals: Signals): ((lane: LaneStatus) => void) => {
+  let waiting: Array<{ readonly lane: LaneStatus; readonly at: number }> = []
+  const flush = () => {
+    const all = waiting
+    waiting = []
+    let cloth = signals.cloth.value
+    for (const { at, lane } of all) cloth = weaveLane(cloth, lane, at)
+    signals.cloth.value = cloth
+  }
+  return (lane) => {
+    takeFault(signals, lane)
+    waiting.push({ lane, at: Date.now() })
+    if (waiting.length === 1) setTimeout(flush, 50)
+  }
+}
+
+/** Opens it; it is kept up to date until it is stopped. */
+export const openOwner = (ownerId: string): OwnerView => {
+  const ending = new AbortController()
+  const signals = makeSignals()
+  const read = readers(ownerId, signals, ending.signal)
+  const take = weaver(signals)
+  const reload = () => {
+    read.status()
+    read.counts()
+  }
+  const live = startLive<WatchFrame>({
+    open: (leaving) => heddle.watch({ ownerId }, { signal: leaving }),
+    take: (frame) => {
+      if (frame._tag === "Opened") {
+        signals.faults.value = new Map()
+        void read.found()
+      }
+      if (frame._tag === "Lane") take(frame.lane)
+      if (frame._tag !== "Ended") reload() // V1
+    },
+    anyNews: async (leaving) => {
+      const before = signals.status.value
+      const status = await heddle.maintenanceStatus({ ownerId }, { signal: leaving })
+      takeStatus(signals, status)
+      return JSON.stringify(before) !== JSON.stringify(status)
+    },
+  })
+  reload()
+  const forget = onNewToken(reload)
+  return {
+    ...signals,
+    ownerId,
+    sinceAt: Date.now(),
+    live,
+    reload,
+    stop: () => {
+      forget()
+      live.stop()
+      ending.abort()
+    },
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * What the page of a thread shows: its records, the newest first and more on demand, kept up to date by one stream that goes
+ * on from the last one; and what `explain` says of what is open, asked again when records come.
+ *
+ * - T1 Every record is here once, however often the stream was opened.
+ */
+import { signal } from "@preact/signals"
+import type {
+  Json,
+  JournalRecord,
+  LaneStatus,
+  ObserveFrame,
+  RecoveryExplanation,
+} from "../../client/sdk/index.ts"
+import { merged } from "../lib/Timeline.ts"
+import { asking, heddle } from "./Deployment.ts"
+import { type Live, startLive } from "./Live.ts"
+import { paced } from "./Paced.ts"
+import { onNewToken } from "./Session.ts"
+
+const pageRecords = 256
+const explainMillis = 700
+const chunksMax = 60
+
+export interface ThreadView {
+  readonly ownerId: string
+  readonly threadId: string
+  readonly records: { readonly value: ReadonlyArray<JournalRecord> }
+  /** Where older records are; undefined once the first one is here, or before anything was read. */
+  readonly older: { readonly value: number | undefined }
+  readonly isRead: { readonly value: boolean }
+  readonly lane: { readonly value: LaneStatus | undefined }
+  readonly open: { readonly value: ReadonlyArray<RecoveryExplanation> | undefined }
+  readonly error: { readonly value: unknown }
+  /** What the present attempt shows to who looks on: it is on no record. */
+  readonly chunks: { readonly value: ReadonlyArray<Json> }
+  readonly live: Live
+  readonly readOlder: () => void
+  /** Asks for everything that has no stream of its own. */
+  readonly reload: () => void
+  readonly stop: () => void
+}
+
+const makeSignals = () => ({
+  records: signal<ReadonlyArray<JournalRecord>>([]),
+  older: signal<number | undefined>(undefined),
+  isRead: signal(false),
+  lane: signal<LaneStatus | undefined>(undefined),
+  open: signal<ReadonlyArray<RecoveryExplanation> | undefined>(undefined),
+  error: signal<unknown>(undefined),
+  chunks: signal<ReadonlyArray<Json>>([]),
+})
+
+type Signals = ReturnType<typeof makeSignals>
+type Place = Pick<ThreadView, "ownerId" | "threadId">
+
+/** Takes what comes within a moment together: a page of records is one change. */
+const batching = <A>(take: (all: ReadonlyArray<A>) => void): ((one: A) => void) => {
+  let waiting: Array<A> = []
+  return (one) => {
+    waiting.push(one)
+    if (waiting.length > 1) return
+    setTimeout(() => {
+      const all = waiting
+      waiting = []
+      take(all)
+    }, 16)
+  }
+}
+
+/** The newest page, and then the stream from there on; again from the last record that is here. // T1 */
+async function* openStream(
+  place: Place,
+  { isRead, older, records }: Signals,
+  ended: AbortSignal,
+): AsyncGenerator<ObserveFrame> {
+  if (!isRead.value) {
+    const asked = { ...place, before: Number.MAX_SAFE_INTEGER, limit: pageRecords }
+    const page = await heddle.history(asked, { signal: ended })
+    records.value = merged(records.value, page.records.toReversed())
+    older.value = page.next
+    isRead.value = true
+  }
+  const after = records.value.at(-1)?.sequence ?? 0
+  yield* heddle.observe({ ...place, after }, { signal: ended })
+}
+
+const taker = (signals: Signals, explain: () => void): ((frame: ObserveFrame) => void) => {
+  const takeRecords = batching<JournalRecord>((all) => {
+    signals.records.value = merged(signals.records.value, all)
+    signals.chunks.value = []
+    explain()
+  })
+  const takeChunks = batching<Json>((all) => {
+    signals.chunks.value = [...signals.chunks.value, ...all].slice(-chunksMax)
+  })
+  return (frame) => {
+    switch (frame._tag) {
+      case "Opened":
+        signals.lane.value = frame.lane
+        return explain()
+      case "Record":
+        return takeRecords(frame.record)
+      case "Emitted":
+        return takeChunks(frame.chunk)
+      case "Gap":
+      case "Cursor":
+    }
+  }
+}
+
+const olderReader = (place: Place, signals: Signals, ended: AbortSignal): (() => void) => {
+  let isReading = false
+  return () => {
+    const before = signals.older.value
+    if (before === undefined || isReading) return
+    isReading = true
+    asking(() => heddle.history({ ...place, before, limit: pageRecords }, { signal: ended }))
+      .then(
+        (page) => {
+          signals.records.value = merged(page.records.toReversed(), signals.records.value)
+          signals.older.value = page.next
+        },
+        (error: unknown) => {
+          if (!ended.aborted) signals.error.value = error
+        },
+      )
+      .finally(() => (isReading = false))
+  }
+}
+
+/** Opens it; it is kept up to date until it is stopped. */
+export const openThread = (place: Place): ThreadView => {
+  const ending = new AbortController()
+  const ended = ending.signal
+  const signals = makeSignals()
+  const explain = paced(explainMillis, async () => {
+    if (ended.aborted) return
+    try {
+      signals.open.value = await asking(() => heddle.explain(place, { signal: ended }))
+      signals.error.value = undefined
+    } catch (error) {
+      if (!ended.aborted) signals.error.value = error
+    }
+  })
+  const live = startLive<ObserveFrame>({
+    open: (leaving) => openStream(place, signals, leaving),
+    take: taker(signals, explain),
+  })
+  const forget = onNewToken(explain)
+  return {
+    ...signals,
+    ...place,
+    live,
+    readOlder: olderReader(place, signals, ended),
+    reload: () => {
+      explain()
+      // Its first frame tells how the owner sees the lane now.
+      live.again()
+    },
+    stop: () => {
+      forget()
+      live.stop()
+      ending.abort()
+    },
+  }
+}

@@ -1,0 +1,162 @@
+/** What goes wrong at the console: tokens that end, deployments that go away, and what strangers have written. */
+import { describe, expect, it } from "vitest"
+import { control, openLine, openWorld, tokenFor, url } from "./world.ts"
+
+const hostile = `</script><script>window.hurt = 1</script><img src=x onerror="window.hurt = 1"><svg onload="window.hurt = 1">`
+
+describe("a token that ends", () => {
+  it("stops the page where it is; with another one it goes on from there, each record once", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    const threadId = "ledger"
+    await heddle.submit({ ownerId, threadId, agent: "tally", input: { gate: ownerId } })
+    await goTo(`threads/${threadId}`)
+    let asked = 0
+    page.on("request", (request) => {
+      if (request.url().endsWith("/rpc")) asked += 1
+    })
+    await signIn(await tokenFor({ expiresInSeconds: 3 }))
+    await main.getByRole("button", { name: /^Step measure/ }).waitFor()
+    await page.getByRole("alertdialog").getByText("The token has expired").waitFor()
+    await page.locator('[data-live="Expired"]').waitFor()
+    expect(await main.getByRole("button", { name: /^Step measure/ }).count()).toBe(1)
+    const before = asked
+    expect(before).toBeLessThan(40)
+    await control("open", ownerId)
+    await signIn()
+    await page.getByRole("alertdialog").waitFor({ state: "hidden" })
+    await main.getByRole("button", { name: /^Settled/ }).waitFor()
+    const kinds = await main
+      .locator(".item")
+      .evaluateAll((items) => items.map((item) => item.getAttribute("data-kind")))
+    const { records } = await heddle.history({ ownerId, threadId })
+    expect(kinds).toEqual(records.map(({ kind }) => kind))
+  })
+
+  it("leaves a form as it was, and takes it with the next one", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    await heddle.submitAndWait({ ownerId, threadId: "order-1", agent: "echo", input: null })
+    await goTo("threads/order-1")
+    await signIn("no.token.any-more")
+    await page.getByRole("alertdialog").waitFor()
+    await main.getByRole("button", { name: "Pause" }).click()
+    const dialog = page.getByRole("dialog", { name: "Pause the thread" })
+    await dialog.getByLabel("Your name").fill("ann")
+    await dialog.getByLabel("Reason").fill("the stock is counted")
+    await dialog.getByRole("button", { name: "Pause", exact: true }).click()
+    await dialog.getByText("Unauthenticated").waitFor()
+    await dialog.getByRole("textbox", { name: "Token" }).fill(await tokenFor())
+    await dialog.getByRole("button", { name: "Go on" }).click()
+    await dialog.getByRole("button", { name: "Pause", exact: true }).click()
+    await page.getByText("The thread is paused.").waitFor()
+  })
+})
+
+describe("a deployment that goes away", () => {
+  it("is told to the reader, and found again by itself", async () => {
+    const line = await openLine()
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld({ at: line.url })
+    await heddle.submitAndWait({ ownerId, threadId: "order-1", agent: "echo", input: null })
+    await goTo("threads/order-1")
+    await signIn()
+    await page.locator('[data-live="Live"]').waitFor()
+    line.cut()
+    await page.locator('[data-live="Lost"], [data-live="Waiting"]').waitFor()
+    await heddle.submitAndWait({ ownerId, threadId: "order-1", agent: "echo", input: null })
+    line.mend()
+    await main
+      .getByRole("heading", { name: /completed/ })
+      .nth(1)
+      .waitFor()
+    await page.locator('[data-live="Live"]').waitFor()
+  })
+})
+
+describe("what strangers have written", () => {
+  it("is text, wherever it stands", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    const input = { [hostile]: hostile, lines: `one\n${hostile}` }
+    await heddle.submitAndWait({
+      ownerId,
+      threadId: "letter",
+      agent: "echo",
+      title: hostile.slice(0, 120),
+      input,
+    })
+    await heddle.submit({
+      ownerId,
+      threadId: "refund",
+      agent: "refund",
+      title: hostile.slice(0, 120),
+      input: { order: hostile, cents: 9_900 },
+    })
+    await heddle.pauseThread({
+      ownerId,
+      threadId: "letter",
+      author: hostile.slice(0, 200),
+      reason: hostile,
+    })
+    await goTo("threads")
+    await signIn()
+    const list = main.getByRole("list", { name: "Threads" })
+    await list.getByText(hostile.slice(0, 40)).first().waitFor()
+    await main.getByLabel("Search titles and outcomes").fill("window hurt")
+    await main
+      .getByRole("list", { name: "Hits" })
+      .getByText(/onerror|script/)
+      .first()
+      .waitFor()
+    await goTo("threads/letter")
+    await main.getByRole("button", { name: /^Step hear/ }).click()
+    const shown = await main.getByLabel("Step hear").textContent()
+    expect(shown).toContain(JSON.stringify(hostile))
+    expect(shown).toContain(hostile)
+    await goTo("threads/refund")
+    await main.getByRole("button", { name: "Approve" }).click()
+    await page.getByRole("dialog").getByText(`Refund 99.00 for order ${hostile}?`).waitFor()
+    await page.keyboard.press("Escape")
+    for (const path of ["", "obligations"]) {
+      await goTo(path)
+      await main
+        .getByRole("link", { name: /^refund/ })
+        .first()
+        .waitFor()
+    }
+    expect(await page.evaluate("window.hurt")).toBeUndefined()
+    expect(await page.locator("main img, main script, main svg[onload]").count()).toBe(0)
+  })
+
+  it("is text in an address, too", async () => {
+    const { page, signIn } = await openWorld()
+    await page.goto(
+      `${url}/console/#/owners/${encodeURIComponent(hostile)}/threads/${encodeURIComponent(hostile)}`,
+    )
+    await signIn()
+    await page.getByText("InvalidInput").first().waitFor()
+    await page.goto(`${url}/console/#/nowhere/%E0%A4%A`)
+    await page.getByText("There is nothing here").waitFor()
+    expect(await page.evaluate("window.hurt")).toBeUndefined()
+  })
+
+  it("could not run if it were not: the page takes no text as code", async () => {
+    const world = await openWorld()
+    const { page } = world
+    await page.goto(`${url}/console/`)
+    await page.getByRole("textbox", { name: "Token" }).waitFor()
+    const refused = await page
+      .evaluate(`new Promise((resolve) => {
+      document.addEventListener("securitypolicyviolation", (event) => resolve(event.effectiveDirective), { once: true })
+      const script = document.createElement("script")
+      script.src = "https://example.com/a.js"
+      document.head.append(script)
+      setTimeout(() => resolve("nothing"), 5000)
+    })`)
+      .catch((error: unknown) => String(error))
+    expect(refused).toMatch(/script-src|TrustedScriptURL/)
+    expect(
+      await page.evaluate(
+        "(() => { try { document.body.innerHTML = '<b>'; return 'taken' } catch (error) { return error.name } })()",
+      ),
+    ).toBe("TypeError")
+    world.forgive()
+  })
+})

@@ -1,0 +1,198 @@
+/** The lists of threads: found, narrowed, paged, and as long as they come. */
+import { describe, expect, it } from "vitest"
+import { control, openWorld, until, type World } from "./world.ts"
+
+const submitMany = async (
+  { heddle, ownerId }: World,
+  names: ReadonlyArray<string>,
+): Promise<void> => {
+  for (let from = 0; from < names.length; from += 200) {
+    const { outcomes } = await heddle.submitMany({
+      ownerId,
+      submissions: names.slice(from, from + 200).map((threadId) => ({
+        threadId,
+        agent: "echo",
+        title: `Parcel ${threadId}`,
+        input: null,
+      })),
+    })
+    expect(outcomes.filter(({ _tag }) => _tag === "Refused")).toEqual([])
+  }
+}
+
+const settled = ({ heddle, ownerId }: World) =>
+  until(
+    "all have settled",
+    async () => (await heddle.maintenanceStatus({ ownerId })).nonterminal === 0,
+  )
+
+describe("the list of threads", () => {
+  it("reads page after page as one scrolls, each thread once", async () => {
+    const world = await openWorld()
+    const { goTo, main, page, signIn } = world
+    const names = Array.from(
+      { length: 140 },
+      (_, index) => `parcel-${String(index).padStart(4, "0")}`,
+    )
+    await submitMany(world, names)
+    await settled(world)
+    await goTo("threads?order=thread")
+    await signIn()
+    const list = main.getByRole("list", { name: "Threads" })
+    await list.getByRole("link", { name: "parcel-0000" }).waitFor()
+    await main.getByText("128 threads so far").waitFor()
+    expect(await list.getByRole("listitem").count()).toBeLessThan(80)
+    await until("the end is reached", async () => {
+      await page.keyboard.press("End")
+      return (await list.getByRole("link", { name: "parcel-0139" }).count()) === 1
+    })
+    await main.getByText(/^140 threads$/).waitFor()
+    expect(await list.getByRole("listitem").count()).toBeLessThan(80)
+    const last = list.getByRole("listitem").last()
+    expect([
+      await last.getAttribute("aria-posinset"),
+      await last.getAttribute("aria-setsize"),
+    ]).toEqual(["140", "140"])
+  })
+
+  it("is narrowed by state and by text, in an address that leads to the same, and changes as threads do", async () => {
+    const world = await openWorld()
+    const { goTo, heddle, main, ownerId, page, signIn } = world
+    await submitMany(world, ["north", "south"])
+    await heddle.submit({
+      ownerId,
+      threadId: "slow-north",
+      agent: "tally",
+      title: "Slow",
+      input: { gate: ownerId },
+    })
+    await settledBut(world, 1)
+    await goTo("threads")
+    await signIn()
+    const list = main.getByRole("list", { name: "Threads" })
+    await list.getByRole("link", { name: "slow-north" }).waitFor()
+    await main.getByLabel("Title or id contains").fill("NORTH")
+    await list.getByRole("link", { name: "south" }).waitFor({ state: "detached" })
+    expect(await list.getByRole("link").count()).toBe(2)
+    await main.getByLabel("Stands").selectOption("running")
+    await main.getByText(/^1 thread$/).waitFor()
+    await list.getByRole("link", { name: "running slow-north" }).waitFor()
+    expect(page.url()).toContain("text=NORTH")
+    expect(page.url()).toContain("state=running")
+    await page.locator('[data-live="Live"]').waitFor()
+    await control("open", ownerId)
+    await list.getByRole("link", { name: "idle slow-north" }).waitFor()
+  })
+
+  it("finds words in titles and outcomes, and leads to the submission", async () => {
+    const world = await openWorld()
+    const { goTo, heddle, main, ownerId, page, signIn } = world
+    const { submissionId } = await heddle.submitAndWait({
+      ownerId,
+      threadId: "letter-1",
+      agent: "echo",
+      title: "A letter",
+      input: { text: "the heron [stands] in the reeds" },
+    })
+    await heddle.submitAndWait({
+      ownerId,
+      threadId: "letter-2",
+      agent: "echo",
+      title: "Herons",
+      input: null,
+    })
+    await until(
+      "the outcome is in the index",
+      async () => (await heddle.search({ ownerId, query: "reeds" })).hits.length > 0,
+    )
+    await goTo("threads")
+    await signIn()
+    await page.keyboard.press("/")
+    await page.keyboard.type("heron")
+    const hits = main.getByRole("list", { name: "Hits" })
+    await hits.getByRole("link", { name: /letter-2/ }).waitFor()
+    await hits.locator("mark", { hasText: "heron" }).first().waitFor()
+    await hits.getByRole("link", { name: /letter-1/ }).click()
+    await main.getByText(`One submission alone: ${submissionId}`).waitFor()
+    await page.goBack()
+    await hits.getByRole("link", { name: /letter-2/ }).waitFor()
+    expect(await main.getByLabel("Search titles and outcomes").inputValue()).toBe("heron")
+    await main.getByLabel("Search titles and outcomes").fill("nowhere at all")
+    await main.getByText("No title has these words").waitFor()
+  })
+
+  it("stays quick with ten thousand threads: what is seen is on the page, and no more", async () => {
+    const { goTo, main, page, signIn } = await openWorld()
+    const pages = await tenThousand(page)
+    await goTo("threads?order=thread")
+    await signIn()
+    const list = main.getByRole("list", { name: "Threads" })
+    await list.getByRole("link", { name: "thread-00000" }).waitFor()
+    await until("all pages are read", async () => {
+      await page.keyboard.press("End")
+      return (await main.getByText("10\u2009000 threads").count()) > 0
+    })
+    expect(pages()).toBe(10)
+    await page.keyboard.press("End")
+    await list.getByRole("link", { name: "thread-09999" }).waitFor()
+    expect(await list.getByRole("listitem").count()).toBeLessThan(80)
+    const longest = await page.evaluate<number>(scrollingThrough)
+    // Of a whole page of new rows, on a machine that does other things, too.
+    expect(longest).toBeLessThan(400)
+    await page.keyboard.press("Home")
+    await list.getByRole("link", { name: "thread-00000" }).waitFor()
+  })
+})
+
+const settledBut = ({ heddle, ownerId }: World, open: number) =>
+  until(
+    "the others have settled",
+    async () => (await heddle.maintenanceStatus({ ownerId })).nonterminal === open,
+  )
+
+/** Answers `listThreads` in the deployment's place: pages of a thousand of ten thousand. Gives how many were asked for. */
+const tenThousand = async (page: World["page"]): Promise<() => number> => {
+  let asked = 0
+  await page.route("**/rpc", async (route) => {
+    const [line = "{}"] = (route.request().postData() ?? "").split("\n")
+    const request = JSON.parse(line) as { id: string; tag: string; payload: { after?: string } }
+    if (request.tag !== "listThreads") return route.continue()
+    asked += 1
+    const from = request.payload.after === undefined ? 0 : Number(request.payload.after) + 1
+    const to = Math.min(10_000, from + 1_000)
+    const threads = Array.from({ length: to - from }, (_, index) => ({
+      threadId: `thread-${String(from + index).padStart(5, "0")}`,
+      title: `The title of ${from + index}`,
+      state: "idle",
+      activeAt: 1_796_000_000_000,
+      nonterminal: 0,
+      parked: 0,
+      paused: false,
+      tailSequence: 5,
+    }))
+    const next = to < 10_000 ? { next: String(to - 1) } : {}
+    const exit = {
+      _tag: "Exit",
+      requestId: request.id,
+      exit: { _tag: "Success", value: { threads, ...next } },
+    }
+    return route.fulfill({ contentType: "application/x-ndjson", body: `${JSON.stringify(exit)}\n` })
+  })
+  return () => asked
+}
+
+/** Scrolls from the end to the beginning; gives the longest time between two frames. */
+const scrollingThrough = `new Promise((resolve) => {
+  let longest = 0
+  let last = performance.now()
+  let step = 0
+  const turn = (now) => {
+    longest = Math.max(longest, now - last)
+    last = now
+    step += 1
+    window.scrollTo(0, document.documentElement.scrollHeight * (1 - step / 60))
+    if (step < 60) requestAnimationFrame(turn)
+    else resolve(longest)
+  }
+  requestAnimationFrame(turn)
+})`
