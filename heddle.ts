@@ -33,6 +33,7 @@ import { checkHostLanes, type HostLane } from "./owner-object/HostLane.ts"
 import { makeOwnerObject } from "./owner-object/OwnerObject.ts"
 import { makeOwnerRegistry, type OwnerRegistryClass } from "./owner-object/OwnerRegistry.ts"
 import { type Failpoints, inert } from "./platform/Failpoint.ts"
+import type { FailpointsOf } from "./platform/ObjectUnderTest.ts"
 import { type AgentLive, type Agents, maxRunningOf } from "./thread-actors/Agent.ts"
 import { agentsDigest } from "./thread-actors/AgentsDigest.ts"
 import { readPeriod } from "./thread-actors/RetentionPeriod.ts"
@@ -51,6 +52,7 @@ export type { OtlpOptions } from "./contracts/observability/Otlp.ts"
 export type { RateLimiter } from "./client/RateLimit.ts"
 export { type QueueProducer, queueSink } from "./client/sinks/QueueSink.ts"
 export type { SinkFrom } from "./client/sinks/Sink.ts"
+export type { FailpointsOf, ObjectUnderTest } from "./platform/ObjectUnderTest.ts"
 export { workerSink } from "./client/sinks/WorkerSink.ts"
 
 /** The services that the handlers of these agents need. */
@@ -64,19 +66,6 @@ export type Requirements<Registered extends ReadonlyArray<AgentLive<unknown>>> =
 
 /** The handlers' services, or how to make them from the Worker's environment. */
 export type Services<R> = Layer.Layer<R> | ((env: never) => Layer.Layer<R>)
-
-/** An object as a test's failpoints see it: enough to have it die there. */
-export interface ObjectUnderTest {
-  readonly kind: "owner" | "thread"
-  readonly state: {
-    readonly id: { readonly name?: string | undefined }
-    readonly storage: { readonly sync: () => Promise<void> }
-    readonly abort: (reason?: string) => void
-  }
-}
-
-/** The failpoints of one object; asked for once per life of it. */
-export type FailpointsOf = (object: ObjectUnderTest) => Failpoints
 
 interface Options<Registered> {
   /** Every agent of the deployment, each name once. */
