@@ -55,7 +55,7 @@ describe("a child of a parent", () => {
             )
         expect(large.owner.calls).toBeLessThan(1)
         expect(large.parent.calls).toBeLessThan(3)
-        expect(large.parent.read).toBeLessThan(8)
+        expect(large.parent.read).toBeLessThan(9)
       }),
     120_000,
   )

@@ -114,7 +114,7 @@ describe("storage that is full", () => {
   it.live("refuses new submissions, keeps the receipts given, and settles what was accepted", () =>
     Effect.gen(function* () {
       const loom = yield* openLoom("full")
-      const input = { value: 1, note: "x".repeat(30_000) }
+      const input = { value: 1, note: "x".repeat(110_000) }
       const receipt = yield* loom.submit({ key: "k", input })
       const refusal = yield* Effect.flip(loom.submit({ input }))
       expect(refusal).toMatchObject({ _tag: "StorageFull" })
