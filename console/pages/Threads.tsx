@@ -222,7 +222,7 @@ const List = (props: FilterProps) => {
         label="Threads"
         count={list.rows.length}
         total={list.isWhole ? list.rows.length : -1}
-        rowPixels={40}
+        rowPixels={39}
         keyOf={(index) => list.rows[index]?.threadId ?? String(index)}
         row={(index) => {
           const thread = list.rows[index]

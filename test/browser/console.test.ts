@@ -161,7 +161,22 @@ describe("what waits for somebody", () => {
     await main.getByLabel("Decision refund").getByText('"it came back"').waitFor()
   })
 
-  it("is denied; and who comes second is told who was first", async () => {
+  it("is denied, and the run is told so", async () => {
+    const world = await openWorld()
+    const { goTo, main, page, signIn } = world
+    const receipt = await submit(world, "refund-7", "refund", { order: "7", cents: 9_900 })
+    await goTo("threads/refund-7")
+    await signIn()
+    await main.getByRole("button", { name: "Deny" }).click()
+    await command(page, "Deny", "was delivered")
+    await main.getByRole("button", { name: /^Settled/ }).waitFor()
+    expect((await world.heddle.awaitSettled(receipt)).output).toEqual({
+      refunded: false,
+      because: "was delivered",
+    })
+  })
+
+  it("was decided by somebody else, who is named to the one who comes second", async () => {
     const world = await openWorld()
     const { goTo, heddle, main, ownerId, page, signIn } = world
     const receipt = await submit(world, "refund-7", "refund", { order: "7", cents: 9_900 })
