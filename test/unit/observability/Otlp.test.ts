@@ -24,7 +24,7 @@ const makeCollected = (options: Partial<OtlpOptions> = {}) => {
     if (state.fate === "break") throw new TypeError("no route")
     if (state.fate === "hang")
       await new Promise((_, reject) => {
-        request.signal.addEventListener("abort", () => reject(new Error("aborted")))
+        init?.signal?.addEventListener("abort", () => reject(new Error("aborted")))
       })
     return new Response("{}", { status: state.fate === "refuse" ? 503 : 200 })
   }
