@@ -2,10 +2,10 @@
  * A database that is cheap to make: its tables come from an earlier run that made the same ones.
  *
  * An object's database is blank until somebody makes tables. The first run of a process makes them for real;
- * later ones take a database that has been emptied, and check that the same tables are asked for.
+ * later ones take a database that has been emptied, and find in it the tables that they ask for.
  *
  * - D1 A blank database has no tables, whatever is kept for it; one whose making was taken back is blank again.
- * - D2 Tables are taken as they are only if exactly the same statements ask for them, in the same order.
+ * - D2 A table is taken as it is only if exactly the same statement asks for it; one that was taken back is made again.
  * - D3 A database is handed on empty; one of whose tables some were dropped is not handed on.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite"
@@ -31,13 +31,21 @@ interface Prepared {
   readonly columns: ReadonlyArray<string>
 }
 
+/** A statement that asked for a table, and the savepoint that would take it back; none from 0 on. */
+interface Asked {
+  readonly text: string
+  depth: number
+}
+
 /** A real database, its statements, and the statements that made its tables. */
 interface Made {
   readonly sqlite: DatabaseSync
   readonly statements: Map<string, Prepared>
-  readonly tables: Array<string>
+  readonly tables: Set<string>
+  /** Those of them that a savepoint may still take back. */
+  unkept: ReadonlyArray<Asked>
   readonly names: Set<string>
-  readonly emptying: Array<string>
+  emptying: ReadonlyArray<string>
   /** Whether tables of it were dropped: its statements no longer tell what it has. */
   isAltered: boolean
 }
@@ -49,7 +57,8 @@ const keptMax = 16
 const make = (): Made => ({
   sqlite: new DatabaseSync(":memory:"),
   statements: new Map(),
-  tables: [],
+  tables: new Set(),
+  unkept: [],
   names: new Set(),
   emptying: [],
   isAltered: false,
@@ -75,10 +84,38 @@ const rowOf = (columns: ReadonlyArray<string>, values: ReadonlyArray<SqlValue>):
   return row
 }
 
-/** Makes or alters tables: what was prepared before may have other columns now. */
+/** Its tables are others now: what was prepared before may have other columns. */
+const changed = (made: Made): void => {
+  made.statements.clear()
+  made.emptying = []
+}
+
+/** Makes or alters tables. */
 const define = (made: Made, text: string): void => {
   made.sqlite.exec(text)
-  made.statements.clear()
+  changed(made)
+}
+
+const nameOf = (text: string): string | undefined => /^\s*CREATE TABLE (\w+)/.exec(text)?.[1]
+
+/** What is left when the savepoint of this depth is taken back. */
+const left = (asked: ReadonlyArray<Asked>, at: number): ReadonlyArray<Asked> =>
+  asked.filter(({ depth }) => depth < at)
+
+/** What it holds belongs to the savepoint around it. */
+const kept = (asked: ReadonlyArray<Asked>, at: number): void => {
+  for (const one of asked) one.depth = Math.min(one.depth, at - 1)
+}
+
+/** Forgets the tables that went with a savepoint. // D2 */
+const takeBack = (made: Made, at: number): void => {
+  for (const { depth, text } of made.unkept) {
+    if (depth < at) continue
+    made.tables.delete(text)
+    made.names.delete(nameOf(text) ?? "")
+    changed(made)
+  }
+  made.unkept = left(made.unkept, at)
 }
 
 /** The table that a statement drops. */
@@ -88,14 +125,17 @@ const droppedBy = (text: string): string | undefined =>
 const makesTables = (text: string): boolean => /^\s*(CREATE|ALTER)\b/.test(text)
 
 const empty = (made: Made): void => {
-  if (made.emptying.length === 0)
-    for (const { name } of made.sqlite
+  if (made.emptying.length === 0) {
+    const tables = made.sqlite
       // What a virtual table keeps its content in is emptied with it, and cannot be touched.
       .prepare(
         "SELECT name FROM pragma_table_list WHERE type IN ('table', 'virtual') AND schema = 'main'",
       )
-      .all() as Array<{ name: string }>)
-      if (!name.startsWith("sqlite_")) made.emptying.push(`DELETE FROM "${name}"`)
+      .all() as Array<{ name: string }>
+    made.emptying = tables
+      .filter(({ name }) => !name.startsWith("sqlite_"))
+      .map(({ name }) => `DELETE FROM "${name}"`)
+  }
   run(made, "BEGIN")
   for (const text of made.emptying) run(made, text) // D3
   run(made, "COMMIT")
@@ -109,12 +149,12 @@ export const openDatabase = (kind: string): Database => {
   let madeAt = 0
   /** Whether tables were made here, and may still be taken back. */
   let isFresh = false
-  /** How many statements have asked for tables. */
-  let asked = 0
+  /** The statements that have asked for tables. */
+  let asked: ReadonlyArray<Asked> = []
 
   const forget = (): void => {
     made = undefined
-    asked = 0
+    asked = []
     isFresh = false
   }
 
@@ -125,9 +165,10 @@ export const openDatabase = (kind: string): Database => {
       return forget() // D3
     }
     empty(made)
-    const kept = pool.get(kind) ?? []
-    pool.set(kind, kept)
-    if (kept.length < keptMax) kept.push(made)
+    made.unkept = []
+    const others = pool.get(kind) ?? []
+    pool.set(kind, others)
+    if (others.length < keptMax) others.push(made)
     else made.sqlite.close()
     forget()
   }
@@ -145,23 +186,22 @@ export const openDatabase = (kind: string): Database => {
       define(made, text)
       return
     }
-    const known = made.tables[asked]
-    if (known === undefined) {
-      define(made, text)
-      isFresh = true
-      made.tables.push(text)
-      const name = /^\s*CREATE TABLE (\w+)/.exec(text)?.[1]
-      if (name !== undefined) made.names.add(name)
-    } else if (known !== text) throw new Error(`other tables than before: ${text}`) // D2
-    asked += 1
+    asked = [...asked, { text, depth }]
+    if (made.tables.has(text)) return // D2
+    define(made, text)
+    isFresh = true
+    made.tables.add(text)
+    if (depth > 0) made.unkept = [...made.unkept, { text, depth }]
+    const name = nameOf(text)
+    if (name !== undefined) made.names.add(name)
   }
 
   /** Drops a table that was asked for here; of another one nothing is there yet. // D1 */
   const drop = (name: string, text: string): void => {
     const isHere = new RegExp(`^\\s*CREATE (?:VIRTUAL )?TABLE ${name}\\b`)
-    if (made === undefined || !made.tables.slice(0, asked).some((table) => isHere.test(table)))
-      return
-    for (const known of made.tables.slice(asked)) {
+    if (made === undefined || !asked.some((one) => isHere.test(one.text))) return
+    const here = new Set(asked.map((one) => one.text))
+    for (const known of [...made.tables].filter((table) => !here.has(table))) {
       const other = /^\s*CREATE (?:VIRTUAL )?TABLE (\w+)/.exec(known)?.[1]
       if (other !== undefined) define(made, `DROP TABLE IF EXISTS ${other}`)
     }
@@ -201,8 +241,10 @@ export const openDatabase = (kind: string): Database => {
       if (made !== undefined) {
         run(made, `ROLLBACK TO b${at}`)
         run(made, `RELEASE b${at}`)
+        takeBack(made, at)
+        asked = left(asked, at)
         if (at <= madeAt) {
-          for (let left = at - 1; left >= 1; left--) run(made, `RELEASE b${left}`)
+          for (let open = at - 1; open >= 1; open--) run(made, `RELEASE b${open}`)
           if (isFresh) {
             made.sqlite.close()
             forget() // D1
@@ -212,13 +254,19 @@ export const openDatabase = (kind: string): Database => {
       depth = at - 1
     },
     keep: (at) => {
-      if (made !== undefined) run(made, `RELEASE b${at}`)
+      if (made !== undefined) {
+        run(made, `RELEASE b${at}`)
+        kept(made.unkept, at)
+        kept(asked, at)
+        made.unkept = made.unkept.filter((one) => one.depth > 0)
+      }
       depth = at - 1
       madeAt = Math.min(madeAt, depth)
       if (depth === 0) isFresh = false
     },
     close: () => {
       if (made !== undefined && depth > 0) run(made, "RELEASE b1")
+      if (made !== undefined) made.unkept = []
       depth = 0
       handOn()
     },

@@ -16,6 +16,7 @@ import {
   makeTransaction,
   type ObjectStorage,
   ofStorage,
+  type Sql,
   type SqlRow,
   StorageFailure,
   type SqlValue,
@@ -36,6 +37,8 @@ export interface DurableStateOptions {
   readonly queue: Queue
   /** Objects of one kind have the same tables. */
   readonly kind: string
+  /** How an onlooker asks for tables that an object makes when it needs them. */
+  readonly lookAside?: (sql: Sql) => Sql
   readonly label: string
   /** How long the next flush takes. */
   readonly flushMillis: () => number
@@ -94,6 +97,21 @@ interface Waiting {
 export const makeDurableState = (options: DurableStateOptions): DurableState => {
   const { queue } = options
   let database = openDatabase(options.kind)
+  const own: Sql = {
+    all: <Row extends SqlRow>(text: string, ...bindings: ReadonlyArray<SqlValue>) =>
+      database.all(text, bindings) as unknown as ReadonlyArray<Row>,
+    run: (text, ...bindings) => void database.run(text, bindings),
+  }
+  const aside = options.lookAside?.(own)
+  /** Almost always what is looked for is there. */
+  const orAside = <A>(look: (sql: Sql) => A): A => {
+    try {
+      return look(own)
+    } catch (error) {
+      if (aside === undefined) throw error
+      return look(aside)
+    }
+  }
   /** Savepoints on the stack; of these, how many are durable. // S1 */
   let depth = 0
   let durable = 0
@@ -278,10 +296,10 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
     },
     fault: () => fault,
     read: <Row extends SqlRow>(text: string, ...bindings: ReadonlyArray<SqlValue>) =>
-      database.all(text, bindings) as unknown as ReadonlyArray<Row>,
+      orAside((sql) => sql.all<Row>(text, ...bindings)),
     tamper: (text, ...bindings) => {
       reach(depth)
-      database.run(text, bindings)
+      orAside((sql) => sql.run(text, ...bindings))
       changes += 1
       options.onUndone?.()
     },

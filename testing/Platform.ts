@@ -19,6 +19,8 @@ import {
   type ObjectKind,
   type SimulatedObject,
 } from "./Incarnation.ts"
+import { lookingAside } from "../platform/AsideTables.ts"
+import { asideTables } from "../thread-actors/Tables.ts"
 import { type DurableStateOptions, makeDurableState } from "./DurableState.ts"
 import { goneErrors, type Land } from "./Network.ts"
 import type { Queue } from "./Queue.ts"
@@ -223,6 +225,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
     const stateOptions: DurableStateOptions = {
       queue,
       kind,
+      ...(kind === "thread" ? { lookAside: lookingAside(asideTables) } : {}),
       label: name,
       flushMillis: options.flushMillis,
       onBatch: () => options.onBatch(object),

@@ -7,7 +7,9 @@
  *   and one update each when it is claimed and when it settles. Hence no index over anything that
  *   changes, counters in the last record instead of a row of their own, and an index of names that
  *   holds named records only.
+ * - T4 A table that most threads never use is made by the block that first puts something into it.
  */
+import type { AsideTables } from "../platform/AsideTables.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 
 /** Large columns come last: what stands before them is read without them. */
@@ -217,9 +219,20 @@ const conversationTables: ReadonlyArray<string> = [
   ) WITHOUT ROWID`,
 ]
 
-/** What most threads never put anything into. */
-export const asideTables: ReadonlySet<string> = new Set([
+/** What is told of a thread: the trace that a submission continues, and how many have not completed. */
+const observedTables: ReadonlyArray<string> = [
+  `ALTER TABLE submissions ADD COLUMN trace TEXT`,
+  `ALTER TABLE meta ADD COLUMN failed INTEGER`,
+  `ALTER TABLE meta ADD COLUMN aborted INTEGER`,
+]
+
+/**
+ * What most threads never put anything into: made when something is. Each is noted among the versions, by a number that it
+ * keeps: new ones come last.
+ */
+const asideNames = [
   "deferred",
+  "threadState",
   "calls",
   "parked",
   "resubmissions",
@@ -230,15 +243,19 @@ export const asideTables: ReadonlySet<string> = new Set([
   "joined",
   "outbox",
   "schedules",
+  "cursors",
   "unpruned",
-])
-
-/** What is told of a thread: the trace that a submission continues, and how many have not completed. */
-const observedTables: ReadonlyArray<string> = [
-  `ALTER TABLE submissions ADD COLUMN trace TEXT`,
-  `ALTER TABLE meta ADD COLUMN failed INTEGER`,
-  `ALTER TABLE meta ADD COLUMN aborted INTEGER`,
 ]
+
+/** Versions from here on are notes of tables. */
+const firstNote = 1_000
+
+const noteOf = (name: string): number => firstNote + asideNames.indexOf(name)
+
+/** Databases from before there were tables aside have all of them. */
+const notes: ReadonlyArray<string> = asideNames.map(
+  (name) => `INSERT INTO schemaVersions (version, appliedAt) VALUES (${noteOf(name)}, 0)`,
+)
 
 /** In order; the version of a database is how many of them it has. */
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
@@ -247,6 +264,7 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   resubmittedTables,
   conversationTables,
   observedTables,
+  notes,
 ]
 
 export const latestVersion = migrations.length
@@ -259,8 +277,10 @@ export const tablesExist = (sql: Sql): boolean =>
 
 /** The version the tables have. */
 export const tablesVersion = (sql: Sql): number =>
-  sql.all<{ version: number }>("SELECT max(version) AS version FROM schemaVersions")[0]?.version ??
-  0
+  sql.all<{ version: number }>(
+    "SELECT max(version) AS version FROM schemaVersions WHERE version < ?",
+    firstNote,
+  )[0]?.version ?? 0
 
 /** Brings the tables from `version` to the latest. Inside a block. */
 export const migrate = (sql: Sql, version: number, now: number): void => {
@@ -285,11 +305,36 @@ const withColumns = (statements: ReadonlyArray<string>): ReadonlyArray<string> =
         )
   }, [])
 
-const latestTables = withColumns(migrations.flat())
+const latestTables = withColumns(migrations.flat().filter((one) => /^(CREATE|ALTER)/.test(one)))
 
-/** Makes all tables. Inside the block of the first mutation. */
+const tableOf = (statement: string): string =>
+  /^CREATE TABLE (\w+)|^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)/.exec(statement)?.slice(1).join("") ??
+  ""
+
+/** The tables that are made when something is first put into them. // T4 */
+export const asideTables: AsideTables = {
+  statements: new Map(
+    asideNames.map((name) => [name, latestTables.filter((one) => tableOf(one) === name)]),
+  ),
+  made: (sql) =>
+    new Set(
+      sql
+        .all<{ version: number }>(
+          "SELECT version FROM schemaVersions WHERE version >= ?",
+          firstNote,
+        )
+        .flatMap(({ version }) => asideNames[version - firstNote] ?? []),
+    ),
+  // When is nobody's question.
+  note: (sql, name) =>
+    sql.run("INSERT INTO schemaVersions (version, appliedAt) VALUES (?, 0)", noteOf(name)),
+}
+
+const firstMade = latestTables.filter((one) => !asideNames.includes(tableOf(one)))
+
+/** Makes the tables that every thread has. Inside the block of the first mutation. */
 export const makeTables = (sql: Sql, now: number): void => {
   sql.run("CREATE TABLE schemaVersions (version INTEGER PRIMARY KEY, appliedAt INTEGER NOT NULL)")
-  for (const statement of latestTables) sql.run(statement)
+  for (const statement of firstMade) sql.run(statement)
   sql.run("INSERT INTO schemaVersions (version, appliedAt) VALUES (?, ?)", latestVersion, now) // T2
 }

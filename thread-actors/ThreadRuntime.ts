@@ -11,7 +11,7 @@ import { tellRows } from "../contracts/observability/Telemetry.ts"
 import { ThreadRpc } from "../contracts/ThreadRpc.ts"
 import type { WireTarget } from "../contracts/transport/Wire.ts"
 import { makeWireServer } from "../contracts/transport/WireServer.ts"
-import { withEmptyTables } from "../platform/EmptyTables.ts"
+import { withAsideTables } from "../platform/AsideTables.ts"
 import { type ObjectHost, underHost } from "../platform/ObjectHost.ts"
 import { handlers } from "./Handlers.ts"
 import { asideTables } from "./Tables.ts"
@@ -28,9 +28,11 @@ export interface ThreadRuntime {
   readonly isRunning: () => boolean
 }
 
+const setAside = withAsideTables(asideTables)
+
 /** Makes the thread of this host. Synchronous; its start is run by the calls. */
 export const makeThread = (host: ObjectHost, options: ThreadOptions): ThreadRuntime => {
-  const storage = withEmptyTables(host.storage, asideTables)
+  const storage = setAside(host.storage)
   const thread = makeThreadState({ ...host, storage }, options) // R1
   tellRows(thread.telemetry, "thread", () => host.storage.counts())
   const build = makeWireServer(ThreadRpc, {

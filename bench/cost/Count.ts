@@ -123,14 +123,12 @@ export const countGrowth = (builds: Builds): Promise<ReadonlyArray<Growth>> =>
     const of = async (threads: number, records: number): Promise<Growth> => {
       const owner = await warm(product)
       if (threads > 1) await product.ask("/bench/lanes", { owner, count: threads - 1 })
-      if (records > 0) {
-        await product.ask("/bench/records", { owner, thread, count: records })
-        // It is to know what was put beside it, and to be warm again.
-        await product.ask("/bench/die", { owner, thread })
-        await settling(product, 1, () => submitOne(product, owner, kind))
-        await pause(shownMillis)
-        await quiet(product, owner)
-      }
+      if (records > 0) await product.ask("/bench/records", { owner, thread, count: records })
+      // It is to know what was put beside it, and both are to be warm again.
+      await product.ask("/bench/die", { owner, thread })
+      await settling(product, 1, () => submitOne(product, owner, kind))
+      await pause(shownMillis)
+      await quiet(product, owner)
       await take(product, owner)
       await work(product, owner, kind)
       const { owner: ofOwner, thread: ofThread } = await take(product, owner)

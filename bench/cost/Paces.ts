@@ -1,4 +1,4 @@
-/** How fast one owner settles submissions that do nothing, and what of the computing is its own. */
+/** What submissions that do nothing compute, and what of that is their owner's. */
 import { Effect } from "effect"
 import { AgentId, type OwnerId, ThreadId } from "../../contracts/Identifiers.ts"
 import { computedMillis } from "../Process.ts"
@@ -50,14 +50,11 @@ const shapes: ReadonlyArray<{
 
 type Shape = (typeof shapes)[number]
 
-/** From the first submit until the last settlement. */
-const onePace = async (product: Product, { submissions, submit }: Shape) => {
-  const [start, computed] = [performance.now(), await computedMillis(product)]
+/** What each computes, from the first submit until the last settlement. */
+const onePace = async (product: Product, { submissions, submit }: Shape): Promise<number> => {
+  const before = await computedMillis(product)
   await settling(product, submissions, () => submit(product, freshOwner()))
-  return {
-    perSecond: Math.round((submissions * 1_000) / (performance.now() - start)),
-    computedMillis: ((await computedMillis(product)) - computed) / submissions,
-  }
+  return ((await computedMillis(product)) - before) / submissions
 }
 
 /** The share of each in what is computed: sampled apart, since sampling computes, too. */
@@ -88,11 +85,9 @@ export const measurePaces = async (builds: Builds): Promise<ReadonlyArray<Pace>>
         await onePace(product, shape),
       ]
     })
-    const computed = median(found.map((pace) => pace.computedMillis))
     paces.push({
       title: shape.title,
-      perSecond: median(found.map(({ perSecond }) => perSecond)),
-      computedMillis: Math.round(computed * 100) / 100,
+      computedMillis: Math.round(median(found) * 100) / 100,
       ...(await shareOf(builds, shape)),
     })
   }

@@ -54,7 +54,7 @@ const priceTable = (): string =>
 const sourceList = (): string =>
   [
     ...sources.map(({ url, what }) => `- ${what}: <${url}>`),
-    `\nRead on ${readOn}. The plan itself is $${planDollars} a month.`,
+    `\nRead on ${readOn} in stored copies of these pages: look at the pages before you rely on a price. The plan itself is $${planDollars} a month.`,
   ].join("\n")
 
 const countTable = ({ usages }: Counted): string =>
@@ -179,7 +179,6 @@ const paceTable = ({ paces }: Counted): string =>
   tableOf(
     [
       "one owner, submissions that do nothing",
-      "settled a second, here",
       "computing of each, ms",
       "of that the owner, ms",
       "so its thread bears, a second",
@@ -188,7 +187,6 @@ const paceTable = ({ paces }: Counted): string =>
       const [least, most] = ownerMillis(pace)
       return [
         pace.title,
-        whole(pace.perSecond),
         rounded(pace.computedMillis, 2),
         `${rounded(least, 2)} – ${rounded(most, 2)}`,
         `${hundreds(1_000 / most)} – ${hundreds(1_000 / least)}`,

@@ -43,11 +43,10 @@ export interface Stored {
   readonly lane: number
 }
 
-/** How fast one owner settles submissions that do nothing, with the Worker and all objects in one process. */
+/** What submissions that do nothing compute, with the Worker, one owner and its threads in one process. */
 export interface Pace {
   readonly title: string
-  readonly perSecond: number
-  /** What one submission computes: in the Worker, the owner and its thread together. */
+  /** One submission, in all of them together. */
   readonly computedMillis: number
   /** Shares of that, by samples: in the owner's own code, in the thread's, in the Worker's. */
   readonly ownerShare: number

@@ -305,7 +305,7 @@ describe("a record without a name", () => {
 
   it("is looked for by the run's own sequences: nothing scans the journal but for where it was opened", async () => {
     const world = await lost(2)
-    const { sql } = world.storage as unknown as { sql: { all: typeof world.storage.sql.all } }
+    const { sql } = world.own as unknown as { sql: { all: typeof world.own.sql.all } }
     const { all } = sql
     const seen: Array<{ statement: string; bindings: ReadonlyArray<unknown> }> = []
     sql.all = (statement, ...bindings) => {

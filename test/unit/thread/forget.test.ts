@@ -171,6 +171,8 @@ describe("a forgotten thread", () => {
         ownerId: world.address.ownerId,
         threadId: world.address.threadId,
         callbackKey: null,
+        failed: 0,
+        aborted: 0,
         born: before["born"],
         fence: before["fence"],
         refused: "",

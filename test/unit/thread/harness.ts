@@ -20,10 +20,12 @@ import { inMemoryTarget } from "../../../contracts/transport/InMemory.ts"
 import type { WireMessage, WireTarget } from "../../../contracts/transport/Wire.ts"
 import { makeWireClient } from "../../../contracts/transport/WireClient.ts"
 import { type Failpoints, inert } from "../../../platform/Failpoint.ts"
-import { makeNodeHost, openNodeStorage } from "../../../platform/NodeStorage.ts"
+import { lookingAside } from "../../../platform/AsideTables.ts"
+import { makeNodeHost, type NodeStorage, openNodeStorage } from "../../../platform/NodeStorage.ts"
 import { type ObjectStorage, StorageFailure } from "../../../platform/ObjectStorage.ts"
 import type { AgentLive, Json } from "../../../thread-actors/Agent.ts"
 import { agentsDigest } from "../../../thread-actors/AgentsDigest.ts"
+import { asideTables } from "../../../thread-actors/Tables.ts"
 import { makeThread, type ThreadRuntime } from "../../../thread-actors/ThreadRuntime.ts"
 
 export const ownerId = "acme" as OwnerId
@@ -100,6 +102,21 @@ const storageOf = (storage: ObjectStorage, isOver: () => boolean): ObjectStorage
   }
 }
 
+const lookAside = lookingAside(asideTables)
+
+/**
+ * The same storage for who looks at it from outside: tables that nobody has made read as empty, and are made to be filled.
+ * What is put in the place of a method, the object meets.
+ */
+const fromOutside = (storage: NodeStorage): NodeStorage => {
+  const sql = new Proxy(storage.sql, {
+    get: ({ all, run }, method: "all" | "run") => lookAside({ all, run })[method],
+  })
+  return new Proxy(storage, {
+    get: (own, key) => (key === "sql" ? sql : Reflect.get(own, key)),
+  })
+}
+
 export const makeWorld = (initial: WorldOptions = {}) => {
   const storage = openNodeStorage()
   const address = { ownerId, threadId: initial.threadId ?? threadId }
@@ -173,7 +190,9 @@ export const makeWorld = (initial: WorldOptions = {}) => {
   const generation = (): Generation => makeGeneration({ incarnation: 1, counter: ++counter })
 
   return {
-    storage,
+    storage: fromOutside(storage),
+    /** As the object's own host has it. */
+    own: storage,
     time,
     reports,
     reached,

@@ -149,8 +149,8 @@ describe("history", () => {
     await drain(world)
     world.crash()
     const read: Array<string> = []
-    const { all } = world.storage.sql
-    const sql = world.storage.sql as { all: typeof all }
+    const { all } = world.own.sql
+    const sql = world.own.sql as { all: typeof all }
     sql.all = (statement, ...bindings) => {
       const rows = all(statement, ...bindings)
       read.push(JSON.stringify(rows))

@@ -29,7 +29,7 @@ const breakStorage = (world: World, fault: Fault | undefined) => {
     if (counts[kind] < fault.at || counts[kind] >= fault.at + fault.times) return
     throw new StorageFailure(new Error("disk I/O error"))
   }
-  const storage = world.storage as {
+  const storage = world.own as {
     transaction: <A>(block: () => A) => A
     readonly sql: { all: World["storage"]["sql"]["all"] }
   }
