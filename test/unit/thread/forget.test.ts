@@ -182,8 +182,6 @@ describe("a forgotten thread", () => {
         title: null,
         pause: null,
         pauseGeneration: null,
-        failed: 0,
-        aborted: 0,
         forgottenAt: world.time.now,
       },
     ])
