@@ -336,8 +336,7 @@ const make = <
   const settledAfterMillis = settledAfterOf(options)
   const services = servicesOf(options.services)
   const version = (env: unknown) => codeVersionOf(env, digest)
-  const telemetry = (env: unknown) =>
-    deployable(() => telemetryOf(options.observability, env, version(env))) // M1
+  const telemetry = (env: unknown) => telemetryOf(options.observability, env, version(env))
   const { owners, registry, targets, threads } = namespacesOf(options)
   const shared = (env: unknown) => ({
     limits,

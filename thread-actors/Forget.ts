@@ -119,6 +119,8 @@ const erase = (block: Block): void => {
     title: null,
     published: 0,
     keysGoneTo: 0,
+    failed: 0,
+    aborted: 0,
     forgottenAt: block.now, // O4
     lastSequence: 0,
     tail: emptyTail,

@@ -22,6 +22,13 @@ const passFields = (pass: MaintenancePassReport) => ({
   alarm: pass.alarm,
 })
 
+const totalFields = (totals: NonNullable<MaintenanceStatus["totals"]>) => ({
+  accepted: totals.accepted,
+  "settled so far": `${totals.completed} completed, ${totals.failed} failed, ${totals.aborted} aborted`,
+  attempts: totals.attempts,
+  "passes so far": totals.passes,
+})
+
 const statusText = (status: MaintenanceStatus): string =>
   fields({
     owner: status.ownerId,
@@ -32,6 +39,8 @@ const statusText = (status: MaintenanceStatus): string =>
     faulted: status.faultedLanes,
     "alarm at": status.alarmAt === undefined ? "none" : isoOf(status.alarmAt),
     "unfinished passes": status.unfinishedPasses,
+    ...(status.queueAgeMillis === undefined ? {} : { "queue age": `${status.queueAgeMillis} ms` }),
+    ...(status.totals === undefined ? {} : totalFields(status.totals)),
     "newest change": status.dirty,
     "accounted to": status.processed,
     "last served": status.lastServedThreadId,

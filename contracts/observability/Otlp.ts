@@ -251,6 +251,11 @@ const collect = (
 const quietly = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
   Effect.provideService(effect, References.MinimumLogLevel, "Info")
 
+/** Writes a warning into the log. */
+export const tellOnce = (line: string, { context }: Surroundings): void => {
+  Effect.runForkWith(context ?? Context.empty())(Effect.logWarning(line))
+}
+
 /** Makes the telemetry of objects and edges that a collector is told of. */
 export const makeOtlp =
   (options: OtlpOptions, surroundings: Surroundings): MakeTelemetry =>

@@ -3,8 +3,10 @@
  * gives them. Pure.
  *
  * - C1 What the code says goes before the environment. Where neither names a collector there is none.
+ * - C2 A collector that is named wrongly is none, and the log says so once: objects and alarms do not fail by it.
  */
-import { makeOtlp, type OtlpOptions } from "./Otlp.ts"
+import { describeThrown } from "../Thrown.ts"
+import { makeOtlp, type OtlpOptions, tellOnce } from "./Otlp.ts"
 import type { Collector } from "./Observability.ts"
 
 type Environment = Readonly<Record<string, unknown>>
@@ -38,14 +40,19 @@ const ratioOf = (text: string | undefined): number | undefined => {
 
 const isEnvironment = (env: unknown): env is Environment => typeof env === "object" && env !== null
 
+/** What is wrong with the collector, in words of ours. */
+class BadCollector extends Error {
+  override readonly name = "BadCollector"
+}
+
 /** Checks what would else fail with the first batch. */
 const checked = (options: OtlpOptions): OtlpOptions => {
   const url = URL.canParse(options.url) ? new URL(options.url) : undefined
   if (url?.protocol !== "http:" && url?.protocol !== "https:")
-    throw new Error("The collector's url must be one of http or https: see docs/observe.md")
+    throw new BadCollector("its url must be one of http or https")
   const { sampleRatio = 1 } = options
   if (!(sampleRatio >= 0 && sampleRatio <= 1))
-    throw new Error("sampleRatio must be a number from 0 to 1: see docs/observe.md")
+    throw new BadCollector("sampleRatio must be a number from 0 to 1")
   return options
 }
 
@@ -76,10 +83,21 @@ export const otlpOptionsOf = (
  * `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and `OTEL_TRACES_SAMPLER_ARG`. Where
  * no collector is named nothing is told.
  */
-export const otlp =
-  (given?: Partial<OtlpOptions> | ((env: never) => Partial<OtlpOptions> | undefined)): Collector =>
-  (env, surroundings) => {
-    const said = typeof given === "function" ? given(env as never) : given
-    const options = otlpOptionsOf(said, env)
-    return options && makeOtlp(options, surroundings)
+export const otlp = (
+  given?: Partial<OtlpOptions> | ((env: never) => Partial<OtlpOptions> | undefined),
+): Collector => {
+  let isTold = false
+  return (env, surroundings) => {
+    try {
+      const said = typeof given === "function" ? given(env as never) : given
+      const options = otlpOptionsOf(said, env)
+      return options && makeOtlp(options, surroundings)
+    } catch (error) {
+      if (isTold) return undefined
+      isTold = true
+      const why = error instanceof BadCollector ? error.message : describeThrown(error)
+      tellOnce(`no collector is told of spans and metrics: ${why}`, surroundings) // C2
+      return undefined
+    }
   }
+}

@@ -70,6 +70,11 @@ export const spanned = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.withFiber(({ context }) => (isTraced(context) ? within(span(), {}, work) : work)) // S1
 
+/** Without a trace. */
+const alone: <R>(context: Context.Context<R>) => Context.Context<R> = Context.omit(
+  Tracer.ParentSpan,
+) as never
+
 /** Has the work be a span of a trace that was stored, or the first one of a trace where none was. */
 export const spannedUnder = <A, E, R>(
   trace: TraceContext | undefined,
@@ -77,7 +82,11 @@ export const spannedUnder = <A, E, R>(
   work: Effect.Effect<A, E, R>,
 ): Effect.Effect<A, E, R> =>
   Effect.withFiber(({ context }) => {
-    if (!isTraced(context)) return continuing(trace, work) // S1
+    if (!isTraced(context)) {
+      // What starts it may go on in the trace of somebody else.
+      const strange = trace === undefined && spanIn(context) !== undefined
+      return strange ? Effect.updateContext(work, alone) : continuing(trace, work) // S1
+    }
     const parent = trace === undefined ? { root: true } : { parent: Tracer.externalSpan(trace) }
     return within(span(), parent, work)
   })

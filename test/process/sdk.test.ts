@@ -1,4 +1,6 @@
 /** The SDK from Node, over a socket, with a real workerd process. */
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createHeddle, type Heddle } from "../../client/sdk/index.ts"
 import { decide, passOn, toApprove } from "../../examples/12-answer.ts"
@@ -19,6 +21,17 @@ import { build, secret } from "./server.ts"
 const mint = (owners: ReadonlyArray<string>) =>
   mintToken({ grants: { principal: "ada" as never, owners }, secret, expiresInSeconds: 600 })
 
+/** A collector that keeps what it was sent, by path. */
+const sent: Array<{ readonly path: string; readonly text: string }> = []
+const collector = createServer((request, response) => {
+  const parts: Array<Buffer> = []
+  request.on("data", (part: Buffer) => parts.push(part))
+  request.on("end", () => {
+    sent.push({ path: request.url ?? "", text: Buffer.concat(parts).toString() })
+    response.end("{}")
+  })
+})
+
 let running: RunningWorkerd
 let restart: () => Promise<void>
 let finish: () => void
@@ -29,8 +42,11 @@ beforeAll(async () => {
   const started = Promise.withResolvers<void>()
   const done = Promise.withResolvers<void>()
   finish = done.resolve
+  await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve))
+  const { port: collectorPort } = collector.address() as AddressInfo
+  const vars = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collectorPort}` }
   finished = withTemporaryFolder("heddle-sdk-test-", async (persistDir) => {
-    const start = (port: number) => startWorkerd({ build: worker, persistDir, port, secret })
+    const start = (port: number) => startWorkerd({ build: worker, persistDir, port, secret, vars })
     running = await start(0)
     restart = async () => {
       const { port } = running
@@ -48,6 +64,7 @@ beforeAll(async () => {
 afterAll(async () => {
   finish()
   await finished
+  collector.close()
 })
 
 let made = 0
@@ -63,6 +80,30 @@ const openWorld = async (): Promise<SdkWorld & { readonly heddle: Heddle }> => {
 }
 
 describe("the SDK from Node, over HTTP", () => {
+  it("gives a trace that goes on to the step, as a collector is told over a socket", async () => {
+    const { heddle } = await openWorld()
+    const traceId = "0af7651916cd43dd8448eb211c80319c"
+    const receipt = await heddle.submit(
+      {
+        ownerId: "shop-traced",
+        threadId: "a",
+        agent: "tally",
+        input: { workMillis: 1 },
+        idempotencyKey: "one",
+      },
+      { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+    )
+    await heddle.awaitSettled(receipt)
+    const names = () =>
+      sent
+        .flatMap(({ text }) => text.split('{"traceId":'))
+        .filter((span) => span.startsWith(`"${traceId}"`))
+        .map((span) => /"name":"([^"]+)"/.exec(span)?.[1])
+    const wanted = ["heddle.edge.submit", "heddle.thread.admit", "heddle.attempt", "heddle.step"]
+    await expect.poll(names, { timeout: 10_000 }).toEqual(expect.arrayContaining(wanted))
+    expect(new Set(sent.map(({ path }) => path))).toEqual(new Set(["/v1/traces", "/v1/metrics"]))
+  })
+
   it("submits, waits, reads and observes, and goes on after it broke off", async () => {
     await followsOneThread(await openWorld())
   })

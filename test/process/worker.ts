@@ -1,6 +1,6 @@
 /** A Worker with an agent of two steps, for tests that kill the whole process under it. */
 import { Effect, Option, Schema } from "effect"
-import { Agent, Heddle } from "../../heddle.ts"
+import { Agent, Heddle, otlp } from "../../heddle.ts"
 
 /** Counts the thread's submissions in its state; the second step takes a moment. */
 const tally = Agent.make("tally", {
@@ -32,6 +32,8 @@ const desk = Agent.make("desk", { input: Schema.Json, output: Schema.Json }).han
 
 const heddle = Heddle.make({
   agents: [tally, noop, desk],
+  // Tells nobody where its environment names no collector.
+  observability: { otlp: otlp() },
   limits: {
     lostBackoffMillis: 50,
     // Many kills in a row look like a pass, and a run, that kills its own object.

@@ -1,9 +1,13 @@
 /** What is told a collector, when, and what becomes of it if it is not taken. */
 import { Effect, Tracer } from "effect"
 import { describe, expect, it } from "vitest"
+import { jsonLog } from "../../../contracts/observability/JsonLog.ts"
 import { makeOtlp, type OtlpOptions } from "../../../contracts/observability/Otlp.ts"
-import { otlpOptionsOf } from "../../../contracts/observability/OtlpConfig.ts"
+import { otlp, otlpOptionsOf } from "../../../contracts/observability/OtlpConfig.ts"
+import { consoleLines } from "../consoleLines.ts"
 import type { Telemetry } from "../../../contracts/observability/Telemetry.ts"
+
+const lines = consoleLines()
 
 interface Sent {
   readonly url: string
@@ -24,7 +28,7 @@ const makeCollected = (options: Partial<OtlpOptions> = {}) => {
     if (state.fate === "break") throw new TypeError("no route")
     if (state.fate === "hang")
       await new Promise((_, reject) => {
-        request.signal.addEventListener("abort", () => reject(new Error("aborted")))
+        init?.signal?.addEventListener("abort", () => reject(new Error("aborted")))
       })
     return new Response("{}", { status: state.fate === "refuse" ? 503 : 200 })
   }
@@ -268,6 +272,28 @@ describe("the collector of a deployment", () => {
     for (const none of [undefined, {}, { OTEL_EXPORTER_OTLP_ENDPOINT: "" }])
       expect(otlpOptionsOf(undefined, none)).toBeUndefined()
     expect(otlpOptionsOf(undefined, { ...env, OTEL_SDK_DISABLED: "true" })).toBeUndefined()
+  })
+
+  it("that is named wrongly is none, which the log says once and without what was thrown", () => {
+    const secret = "a-secret"
+    const wrong: ReadonlyArray<readonly [Parameters<typeof otlp>[0], RegExp]> = [
+      [{ url: "collector:4318" }, /its url must be one of http or https/],
+      [
+        () => {
+          throw new TypeError(secret)
+        },
+        /TypeError/,
+      ],
+    ]
+    for (const [given, why] of wrong) {
+      lines.length = 0
+      const collector = otlp(given)
+      for (const _ of [1, 2])
+        expect(collector({}, { serviceVersion: "v1", context: jsonLog() })).toBeUndefined()
+      expect(lines).toHaveLength(1)
+      expect(lines[0]).toMatch(why)
+      expect(lines[0]).not.toContain(secret)
+    }
   })
 
   it("is refused where it has no address", () => {
