@@ -2,7 +2,8 @@
 import { useState } from "preact/hooks"
 import type { JournalRecord } from "../../client/sdk/index.ts"
 import { durationOf, stampOf } from "../lib/Format.ts"
-import { lineOf, titleOfKind } from "../lib/RecordWords.ts"
+import { fieldsOf, lineOf, titleOfKind } from "../lib/RecordWords.ts"
+import { hrefOf, type Route } from "../lib/Route.ts"
 import type { Group, Item } from "../lib/Timeline.ts"
 import { now } from "../state/Now.ts"
 import { Glyph } from "./Glyph.tsx"
@@ -39,7 +40,29 @@ const lengthOf = (item: Item, at: number): string => {
   return item.records.length > 1 ? durationOf(item.toAt - item.fromAt) : ""
 }
 
-const RecordDetail = ({ record }: { readonly record: JournalRecord }) => (
+/** The thread that the record names as its child's, or its message's. */
+const otherOf = ({ kind, ...rest }: JournalRecord, ownerId: string): Route | undefined => {
+  if (kind !== "ChildRequested" && kind !== "MessageQueued") return undefined
+  const { ownerId: named = ownerId, threadId } = fieldsOf({ kind, ...rest })
+  return typeof threadId === "string" && typeof named === "string"
+    ? { page: "thread", ownerId: named, threadId }
+    : undefined
+}
+
+const Other = ({ to }: { readonly to: Route | undefined }) =>
+  to === undefined ? undefined : (
+    <p>
+      <a href={hrefOf(to)}>Its thread</a>
+    </p>
+  )
+
+const RecordDetail = ({
+  ownerId,
+  record,
+}: {
+  readonly ownerId: string
+  readonly record: JournalRecord
+}) => (
   <section class="record">
     <h4>
       {titleOfKind(record.kind)}
@@ -53,6 +76,7 @@ const RecordDetail = ({ record }: { readonly record: JournalRecord }) => (
     ) : (
       <Value value={record.payload} label={`${titleOfKind(record.kind)} ${record.name ?? ""}`} />
     )}
+    <Other to={otherOf(record, ownerId)} />
   </section>
 )
 
@@ -63,7 +87,15 @@ const lineOfItem = (item: Item): string => {
   return lineOf(last) || lineOf(first)
 }
 
-export const ItemRow = ({ group, item }: { readonly group: Group; readonly item: Item }) => {
+export const ItemRow = ({
+  group,
+  item,
+  ownerId,
+}: {
+  readonly ownerId: string
+  readonly group: Group
+  readonly item: Item
+}) => {
   const [isOpen, setOpen] = useState(false)
   const [first] = item.records
   return (
@@ -89,7 +121,7 @@ export const ItemRow = ({ group, item }: { readonly group: Group; readonly item:
       {isOpen ? (
         <div class="records">
           {item.records.map((record) => (
-            <RecordDetail key={record.sequence} record={record} />
+            <RecordDetail key={record.sequence} ownerId={ownerId} record={record} />
           ))}
         </div>
       ) : undefined}

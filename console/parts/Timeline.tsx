@@ -122,7 +122,7 @@ export const Timeline = ({
       case "attempt":
         return <AttemptMark epoch={row.epoch} />
       case "item":
-        return <ItemRow group={row.group} item={row.item} />
+        return <ItemRow ownerId={view.ownerId} group={row.group} item={row.item} />
       case undefined:
         return undefined
     }

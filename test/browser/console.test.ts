@@ -120,6 +120,20 @@ describe("a run", () => {
     expect(settlement?.abort).toMatchObject({ author: "ada", reason: "nobody needs it" })
   })
 
+  it("leads to the threads of its children, and back", async () => {
+    const world = await openWorld()
+    const { goTo, main, page, signIn } = world
+    const lines = [{ sku: "warp", quantity: 2 }]
+    await world.heddle.awaitSettled(await submit(world, "order-1", "order-saga", { lines }))
+    await goTo("threads/order-1")
+    await signIn()
+    await main.getByRole("button", { name: /^Child reserve-0/ }).click()
+    await main.getByRole("link", { name: "Its thread" }).click()
+    await main.getByRole("heading", { name: "completed reserve-line" }).waitFor()
+    await page.goBack()
+    await main.getByRole("heading", { name: "completed order-saga" }).waitFor()
+  })
+
   it("goes on to be seen after a reload in the middle of its stream", async () => {
     const world = await openWorld()
     const { goTo, main, page, signIn } = world

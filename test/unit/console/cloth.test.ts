@@ -131,6 +131,8 @@ describe("the cloth", () => {
     expect(threadIds(cloth)).toEqual(before.with(7, "new-3").with(3, "new-2"))
     const full = told(told(cloth, "new-4", "running", 2_003), "new-4", "running", 2_004)
     expect([threadIds(full), full.unseen]).toEqual([threadIds(cloth), 2])
+    const fuller = told(full, "new-5", "faulted", 2_005)
+    expect([threadIds(fuller), fuller.unseen]).toEqual([threadIds(cloth), 3])
   })
 
   it("of a lane that changes without end stays bounded", () => {
