@@ -8,6 +8,7 @@ import { forget } from "./commands/Forget.ts"
 import { history } from "./commands/History.ts"
 import { maintenance } from "./commands/Maintenance.ts"
 import { obligations } from "./commands/Obligations.ts"
+import { console } from "./commands/Console.ts"
 import { owners } from "./commands/Owners.ts"
 import { pause, resume } from "./commands/Pause.ts"
 import { rebuild } from "./commands/Rebuild.ts"
@@ -60,7 +61,7 @@ const commands = [
   { group: "Schedule", commands: [schedule, schedules, unschedule] },
   { group: "Decide", commands: [abort, resolve, retry, resubmit, pause, resume, forget] },
   { group: "Look", commands: [explain, obligations, threads, search, watch, recovery, verify] },
-  { group: "Operate", commands: [maintenance, wake, reconcile, rebuild, owners] },
+  { group: "Operate", commands: [maintenance, wake, reconcile, rebuild, owners, console] },
   { group: "Terminal", commands: [completion] },
 ] as const
 

@@ -244,6 +244,18 @@ describe("heddle", () => {
     expect([...HeddleRpc.requests.keys()].filter((name) => !asked.has(name))).toEqual([])
   })
 
+  it.live("tells where the console is, and asks nobody for it", () =>
+    Effect.gen(function* () {
+      const here = yield* world()
+      const page = `${here.env.HEDDLE_URL}/console/#/owners/shop-1`
+      expect(yield* run(here, ["console"])).toMatchObject({ code: 0, stdout: `${page}\n` })
+      const odd = yield* run(here, ["console", "order:7", "--json"])
+      expect(JSON.parse(odd.stdout)).toEqual({ address: `${page}/threads/order%3A7` })
+      expect((yield* run(here, ["console", "a?b"])).code).toBe(2)
+      expect([...HeddleRpc.requests.keys()].flatMap(here.deployment.payloads)).toEqual([])
+    }),
+  )
+
   it.live("goes through all pages of a list and of a history", () =>
     Effect.gen(function* () {
       const pages: Answers = {
