@@ -118,10 +118,15 @@ const Waits = ({ view: { owed, ownerId } }: { readonly view: OwnerView }) => {
   )
 }
 
-const Faults = ({ view: { faults, ownerId } }: { readonly view: OwnerView }) => (
+/** Nothing is said of faults before the stream has told them: their counter stands above. */
+const Faults = ({ view: { faults, isFound, ownerId } }: { readonly view: OwnerView }) => (
   <Panel id="faults-title" title="Faults">
     {faults.value.size === 0 ? (
-      <p class="empty">Every thread that was looked at can be recovered.</p>
+      <p class="empty">
+        {isFound.value
+          ? "Every thread that was looked at can be recovered."
+          : "Not known: the lanes were not told yet."}
+      </p>
     ) : undefined}
     <ul class="rows">
       {[...faults.value.values()].map((fault) => (

@@ -37,6 +37,8 @@ const useTyped = (given: string, told: (text: string) => void) => {
   const [text, setText] = useState(given)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => setText(given), [given])
+  // Whoever has left the page meanwhile is not led back to it.
+  useEffect(() => () => clearTimeout(timer.current), [])
   const type = (typed: string) => {
     setText(typed)
     clearTimeout(timer.current)

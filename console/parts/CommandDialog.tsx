@@ -3,6 +3,7 @@
  *
  * - C1 A command is given once: the button waits for the answer.
  * - C2 A command that was refused leaves the form as it is.
+ * - C3 An answer that comes after its form was left is told all the same, and closes no other form.
  */
 import { useEffect, useId, useRef, useState } from "preact/hooks"
 import {
@@ -130,6 +131,11 @@ const About = ({ asked: { command } }: { readonly asked: Asked }) => (
   </div>
 )
 
+const refusedLate = ({ command }: Asked, refusal: unknown): string => {
+  const why = refusal instanceof Error ? ` ${refusal.message}` : ""
+  return `${wordsOfCommand(command.kind).verb}, ${command.threadId}: it was not done.${why}`
+}
+
 /** Gives the command, and closes the form once it was taken. */
 const useSending = (given: Asked, typed: Typed) => {
   const [isSending, setSending] = useState(false)
@@ -147,10 +153,11 @@ const useSending = (given: Asked, typed: Typed) => {
     performing(given.ownerId, given.command, read).then(
       (told) => {
         tell(told)
-        asked.value = undefined
+        if (asked.value === given) asked.value = undefined // C3
         given.done()
       },
       (refusal: unknown) => {
+        if (asked.value !== given) tell(refusedLate(given, refusal)) // C3
         setSending(false)
         setError(refusal) // C2
       },

@@ -139,6 +139,20 @@ describe("a run", () => {
   })
 })
 
+describe("a thread that was paused", () => {
+  it("stands so on the page of its faults, with the way to resume it", async () => {
+    const world = await openWorld()
+    const { goTo, heddle, main, ownerId, signIn } = world
+    const threadId = "order-1"
+    await heddle.submitAndWait({ ownerId, threadId, agent: "echo", input: null })
+    await heddle.pauseThread({ ownerId, threadId, author: "bob", reason: "the stock is counted" })
+    await goTo(`faults/${threadId}`)
+    await signIn()
+    await main.getByText("paused", { exact: true }).waitFor()
+    await main.getByRole("button", { name: "Resume" }).waitFor()
+  })
+})
+
 describe("what waits for somebody", () => {
   it("is approved, with what the run asks in view", async () => {
     const world = await openWorld()
