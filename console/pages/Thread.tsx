@@ -1,6 +1,6 @@
 /** The page of a thread: what is open and what it waits for, and all that was recorded, as it happens. */
 import { useEffect, useMemo, useState } from "preact/hooks"
-import { plural, previewOf } from "../lib/Format.ts"
+import { plural, previewOf, straight } from "../lib/Format.ts"
 import { listedAs } from "../lib/Named.ts"
 import { hrefOf } from "../lib/Route.ts"
 import { standingOf } from "../lib/Standing.ts"
@@ -35,7 +35,7 @@ const Head = ({ view }: { readonly view: ThreadView }) => {
     <div class="page-head">
       <div>
         <h1 class="mono">{threadId}</h1>
-        {title ? <p class="lead">{title}</p> : undefined}
+        {title ? <p class="lead">{straight(title)}</p> : undefined}
       </div>
       {view.open.value === undefined ? undefined : <Chip condition={standing} />}
       <LiveBadge live={view.live} />

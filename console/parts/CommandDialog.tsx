@@ -14,6 +14,7 @@ import {
   type ResolutionTag,
   wordsOfCommand,
 } from "../lib/Commands.ts"
+import { straight } from "../lib/Format.ts"
 import { type Asked, asked } from "../state/Asked.ts"
 import { tell } from "../state/Notice.ts"
 import { performing, type Said } from "../state/Perform.ts"
@@ -123,7 +124,7 @@ const About = ({ asked: { command } }: { readonly asked: Asked }) => (
       {"submissionId" in command ? <small> {command.submissionId}</small> : undefined}
     </p>
     {"summary" in command && command.summary !== undefined ? (
-      <blockquote>{command.summary}</blockquote>
+      <blockquote>{straight(command.summary)}</blockquote>
     ) : undefined}
     {"data" in command && command.data !== undefined ? (
       <Value value={command.data} label="What the run tells about it" />

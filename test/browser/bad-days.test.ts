@@ -120,6 +120,7 @@ describe("a form that was left while it was sent", () => {
     await page.route("**/rpc", async (route) => {
       if (!(route.request().postData() ?? "").includes('"resumeThread"')) return route.continue()
       await page.keyboard.press("Escape")
+      await dialog.waitFor({ state: "hidden" })
       return route.continue({ headers: { ...route.request().headers(), authorization: "" } })
     })
     await main.getByRole("button", { name: "Resume" }).click()
@@ -224,6 +225,25 @@ describe("what strangers have written", () => {
     }
     expect(await page.evaluate("window.hurt")).toBeUndefined()
     expect(await page.locator("main img, main script, main svg[onload]").count()).toBe(0)
+  })
+
+  it("turns no words of ours around", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    const order = "7\u202e\u2067 00.1"
+    await heddle.submit({
+      ownerId,
+      threadId: "refund-7",
+      agent: "refund",
+      title: order,
+      input: { order, cents: 9_900 },
+    })
+    await goTo("threads/refund-7")
+    await signIn()
+    await main.getByRole("button", { name: /^Input/ }).click()
+    await main.getByRole("button", { name: "Approve" }).click()
+    await page.getByRole("dialog").getByText("\\u202e").first().waitFor()
+    await main.getByText("It asks").waitFor()
+    expect(await page.locator("body").innerText()).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
   })
 
   it("is text in an address, too", async () => {

@@ -169,6 +169,8 @@ describe("what waits for somebody", () => {
     await dialog.getByText("Say why").waitFor()
     await command(page, "Approve", "it came back")
     await main.getByRole("button", { name: /^Settled/ }).waitFor()
+    await main.getByRole("button", { name: "Approve", exact: true }).waitFor({ state: "detached" })
+    expect(await page.evaluate("document.activeElement.id")).toBe("main")
     const settled = await world.heddle.awaitSettled(receipt)
     expect(settled.output).toMatchObject({ refunded: true })
     await main.getByRole("button", { name: /^Approval refund/ }).click()
