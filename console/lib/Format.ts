@@ -2,6 +2,7 @@
  * Numbers, times and values as people read them. Pure.
  *
  * - F1 A text is bounded: what an agent recorded may be as long as a record, and a row is one line.
+ * - F2 What strangers have written turns no text around.
  */
 
 const second = 1_000
@@ -58,9 +59,16 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
 /** The end of an id, which is what tells two of one owner apart. */
 export const shortId = (id: string): string => (id.length <= 10 ? id : `…${id.slice(-8)}`)
 
+/** What turns the direction of the text behind it. */
+const turning = /[\u202a-\u202e\u2066-\u2069]/g
+
+/** Text that turns none around, least of all ours beside it: such marks are shown, as the terminal shows them. // F2 */
+export const straight = (text: string): string =>
+  text.replace(turning, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`)
+
 /** At most so many characters, and a sign where there were more. // F1 */
 export const clip = (text: string, max: number): string =>
-  text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`
+  straight(text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`)
 
 const previewCharacters = 160
 

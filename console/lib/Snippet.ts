@@ -1,4 +1,5 @@
 /** What a search found, with the found words apart: they stand between `[` and `]`. Pure. */
+import { straight } from "./Format.ts"
 
 export interface Piece {
   readonly text: string
@@ -7,7 +8,7 @@ export interface Piece {
 
 /** A bracket that stands for itself is shown as one: nothing is lost, whatever the text has. */
 export const piecesOf = (snippet: string): ReadonlyArray<Piece> =>
-  snippet
+  straight(snippet)
     .split(/(\[[^[\]]*\])/)
     .filter((text) => text !== "")
     .map((text) =>

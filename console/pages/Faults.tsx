@@ -2,6 +2,7 @@
 import type { RecoveryExplanation, RecoveryFault } from "../../client/sdk/index.ts"
 import { useEffect } from "preact/hooks"
 import { plural, stampOf } from "../lib/Format.ts"
+import { listedAs } from "../lib/Named.ts"
 import { hrefOf } from "../lib/Route.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
@@ -64,6 +65,8 @@ interface Known {
   readonly open: ReadonlyArray<RecoveryExplanation>
   /** Why nothing could be explained: the thread itself may not be readable. */
   readonly unexplained: unknown
+  /** How the owner sees its lane. */
+  readonly condition: string
   /** Which submission a retry would name. */
   readonly submissionId: string | undefined
 }
@@ -71,17 +74,18 @@ interface Known {
 /** The owner knows the fault; what the thread says of itself is added where it can be had. */
 const know = async (ownerId: string, threadId: string, signal: AbortSignal): Promise<Known> => {
   const at = { ownerId, threadId }
-  const [fault, owed, explained] = await Promise.all([
+  const [fault, listed, explained] = await Promise.all([
     heddle.recoveryStatus(at, { signal }),
-    heddle.listThreads({ ownerId, state: "faulted", text: threadId }, { signal }),
+    heddle.listThreads(listedAs(ownerId, threadId), { signal }),
     heddle.explain(at, { signal }).then(
       (open) => ({ open, unexplained: undefined }),
       (error: unknown) => ({ open: [], unexplained: error }),
     ),
   ])
-  const head = owed.threads.find((thread) => thread.threadId === threadId)?.head
-  const submissionId = explained.open[0]?.submissionId ?? head?.submissionId
-  return { fault, ...explained, submissionId }
+  const thread = listed.threads.find((one) => one.threadId === threadId)
+  const submissionId = explained.open[0]?.submissionId ?? thread?.head?.submissionId
+  const condition = fault === null ? (thread?.state ?? "idle") : "faulted"
+  return { fault, ...explained, condition, submissionId }
 }
 
 const FaultFacts = ({ fault }: { readonly fault: RecoveryFault }) => (
@@ -113,12 +117,13 @@ const FaultFacts = ({ fault }: { readonly fault: RecoveryFault }) => (
 /** Asked again once the time of the next try has come, and while it is being tried. */
 const useFresh = (known: Known | undefined, reload: () => void): void => {
   const retryAt = known?.fault?.retryAt
+  const isSeen = visible.value
   useEffect(() => {
-    if (retryAt === undefined || !visible.peek()) return undefined
+    if (retryAt === undefined || !isSeen) return undefined
     const after = Math.max(1_500, retryAt - now.peek() + 1_500)
     const timer = setTimeout(reload, after)
     return () => clearTimeout(timer)
-  }, [known, retryAt])
+  }, [known, retryAt, isSeen])
 }
 
 const Acts = ({
@@ -133,6 +138,7 @@ const Acts = ({
   readonly done: () => void
 }) => {
   const submissionId = known?.submissionId
+  const pause = known?.condition === "paused" ? "resume" : "pause"
   return (
     <span class="buttons">
       {submissionId === undefined || known?.fault === null ? undefined : (
@@ -142,7 +148,7 @@ const Acts = ({
           done={done}
         />
       )}
-      <CommandButton quiet ownerId={ownerId} command={{ kind: "pause", threadId }} done={done} />
+      <CommandButton quiet ownerId={ownerId} command={{ kind: pause, threadId }} done={done} />
       <a class="button quiet small" href={hrefOf({ page: "thread", ownerId, threadId })}>
         The thread
       </a>
@@ -166,9 +172,7 @@ export const Fault = ({
     <div class="page narrow">
       <div class="page-head">
         <h1 class="mono">{threadId}</h1>
-        {known === undefined ? undefined : (
-          <Chip condition={known.fault === null ? "idle" : "faulted"} />
-        )}
+        {known === undefined ? undefined : <Chip condition={known.condition} />}
         <span class="spring" />
         <Acts known={known} ownerId={ownerId} threadId={threadId} done={reload} />
       </div>

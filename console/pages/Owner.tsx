@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact"
 import { useEffect, useMemo } from "preact/hooks"
 import type { MaintenanceStatus } from "../../client/sdk/index.ts"
 import { askOf, isHuman } from "../lib/Condition.ts"
-import { clockOf, countOf, durationOf } from "../lib/Format.ts"
+import { clockOf, countOf, durationOf, straight } from "../lib/Format.ts"
 import { hrefOf } from "../lib/Route.ts"
 import { ClothView } from "../parts/ClothView.tsx"
 import { Failure } from "../parts/Failure.tsx"
@@ -118,10 +118,15 @@ const Waits = ({ view: { owed, ownerId } }: { readonly view: OwnerView }) => {
   )
 }
 
-const Faults = ({ view: { faults, ownerId } }: { readonly view: OwnerView }) => (
+/** Nothing is said of faults before the stream has told them: their counter stands above. */
+const Faults = ({ view: { faults, isFound, ownerId } }: { readonly view: OwnerView }) => (
   <Panel id="faults-title" title="Faults">
     {faults.value.size === 0 ? (
-      <p class="empty">Every thread that was looked at can be recovered.</p>
+      <p class="empty">
+        {isFound.value
+          ? "Every thread that was looked at can be recovered."
+          : "Not known: the lanes were not told yet."}
+      </p>
     ) : undefined}
     <ul class="rows">
       {[...faults.value.values()].map((fault) => (
@@ -151,7 +156,7 @@ const Running = ({ view: { ownerId, running } }: { readonly view: OwnerView }) =
         <li key={threadId}>
           <a class="row-link" href={hrefOf({ page: "thread", ownerId, threadId })}>
             <span class="mono">{threadId}</span>
-            <span class="clip">{title}</span>
+            <span class="clip">{straight(title ?? "")}</span>
             <span class="mono dim">{head?.agent}</span>
             <span class="numbers">
               {activeAt === undefined ? undefined : <Ago at={activeAt} />}

@@ -1,6 +1,7 @@
 /** The page of a thread: what is open and what it waits for, and all that was recorded, as it happens. */
 import { useEffect, useMemo, useState } from "preact/hooks"
-import { plural, previewOf } from "../lib/Format.ts"
+import { plural, previewOf, straight } from "../lib/Format.ts"
+import { listedAs } from "../lib/Named.ts"
 import { hrefOf } from "../lib/Route.ts"
 import { standingOf } from "../lib/Standing.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
@@ -19,8 +20,7 @@ const openShown = 8
 /** What it is called, where the list of threads knows. */
 const useTitle = ({ ownerId, threadId }: ThreadView): string | undefined => {
   const { value } = useLoad(`title ${ownerId} ${threadId}`, async (signal) => {
-    const asked = { ownerId, text: threadId, limit: 8 }
-    const { threads } = await heddle.listThreads(asked, { signal })
+    const { threads } = await heddle.listThreads(listedAs(ownerId, threadId), { signal })
     return threads.find((thread) => thread.threadId === threadId)?.title ?? ""
   })
   return value
@@ -35,9 +35,9 @@ const Head = ({ view }: { readonly view: ThreadView }) => {
     <div class="page-head">
       <div>
         <h1 class="mono">{threadId}</h1>
-        {title ? <p class="lead">{title}</p> : undefined}
+        {title ? <p class="lead">{straight(title)}</p> : undefined}
       </div>
-      {view.isRead.value ? <Chip condition={standing} /> : undefined}
+      {view.open.value === undefined ? undefined : <Chip condition={standing} />}
       <LiveBadge live={view.live} />
       <span class="spring" />
       <span class="buttons">

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { ListThreadsPayload, ThreadSummary, WatchFrame } from "../../client/sdk/index.ts"
 import { conditionOf, wordsOf } from "../lib/Condition.ts"
-import { countOf, plural } from "../lib/Format.ts"
+import { countOf, plural, straight } from "../lib/Format.ts"
 import { hrefOf, type ThreadFilter } from "../lib/Route.ts"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
@@ -37,6 +37,8 @@ const useTyped = (given: string, told: (text: string) => void) => {
   const [text, setText] = useState(given)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => setText(given), [given])
+  // Whoever has left the page meanwhile is not led back to it.
+  useEffect(() => () => clearTimeout(timer.current), [])
   const type = (typed: string) => {
     setText(typed)
     clearTimeout(timer.current)
@@ -134,7 +136,7 @@ const Row = ({ ownerId, thread }: { readonly ownerId: string; readonly thread: T
   >
     <Chip condition={thread.state ?? "idle"} />
     <span class="mono clip">{thread.threadId}</span>
-    <span class="clip thread-title">{thread.title}</span>
+    <span class="clip thread-title">{straight(thread.title ?? "")}</span>
     <span class="mono dim clip">{thread.head?.agent}</span>
     <span class="numbers">
       {thread.nonterminal === 0 ? undefined : `${countOf(thread.nonterminal)} open`}

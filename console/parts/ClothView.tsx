@@ -95,7 +95,11 @@ export const ClothView = ({ view }: { readonly view: OwnerView }) => {
         </fieldset>
       </header>
       {rows.length === 0 ? (
-        <p class="empty">No lane owes anything, and none has changed since.</p>
+        <p class="empty">
+          {view.isFound.value
+            ? "No lane owes anything, and none has changed since."
+            : "Not known: the lanes were not told yet."}
+        </p>
       ) : (
         <div class="weave">
           <ul aria-label="Lanes">

@@ -3,6 +3,7 @@
  *
  * - C1 A command is given once: the button waits for the answer.
  * - C2 A command that was refused leaves the form as it is.
+ * - C3 An answer that comes after its form was left is told all the same, and closes no other form.
  */
 import { useEffect, useId, useRef, useState } from "preact/hooks"
 import {
@@ -13,6 +14,7 @@ import {
   type ResolutionTag,
   wordsOfCommand,
 } from "../lib/Commands.ts"
+import { straight } from "../lib/Format.ts"
 import { type Asked, asked } from "../state/Asked.ts"
 import { tell } from "../state/Notice.ts"
 import { performing, type Said } from "../state/Perform.ts"
@@ -122,13 +124,18 @@ const About = ({ asked: { command } }: { readonly asked: Asked }) => (
       {"submissionId" in command ? <small> {command.submissionId}</small> : undefined}
     </p>
     {"summary" in command && command.summary !== undefined ? (
-      <blockquote>{command.summary}</blockquote>
+      <blockquote>{straight(command.summary)}</blockquote>
     ) : undefined}
     {"data" in command && command.data !== undefined ? (
       <Value value={command.data} label="What the run tells about it" />
     ) : undefined}
   </div>
 )
+
+const refusedLate = ({ command }: Asked, refusal: unknown): string => {
+  const why = refusal instanceof Error ? ` ${refusal.message}` : ""
+  return `${wordsOfCommand(command.kind).verb}, ${command.threadId}: it was not done.${why}`
+}
 
 /** Gives the command, and closes the form once it was taken. */
 const useSending = (given: Asked, typed: Typed) => {
@@ -147,10 +154,11 @@ const useSending = (given: Asked, typed: Typed) => {
     performing(given.ownerId, given.command, read).then(
       (told) => {
         tell(told)
-        asked.value = undefined
+        if (asked.value === given) asked.value = undefined // C3
         given.done()
       },
       (refusal: unknown) => {
+        if (asked.value !== given) tell(refusedLate(given, refusal)) // C3
         setSending(false)
         setError(refusal) // C2
       },

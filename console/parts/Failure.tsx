@@ -1,5 +1,6 @@
 /** What went wrong, in the contract's words, with what can be done about it. */
 import { isHeddleError } from "../../client/sdk/index.ts"
+import { straight } from "../lib/Format.ts"
 import { Prose } from "./Prose.tsx"
 
 interface Told {
@@ -26,7 +27,7 @@ export const Failure = ({
   return (
     <div class="failure" role="alert">
       <p class="failure-tag">{tag}</p>
-      <p>{meaning}</p>
+      <p>{straight(meaning)}</p>
       {remedy === undefined ? undefined : (
         <p class="remedy">
           What you can do: <Prose text={remedy} />

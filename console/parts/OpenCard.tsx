@@ -1,7 +1,7 @@
 /** An open submission: what it waits for, who can end that, and what can be done about it here. */
 import type { ExplainedWait, JournalRecord, RecoveryExplanation } from "../../client/sdk/index.ts"
 import type { Command } from "../lib/Commands.ts"
-import { plural } from "../lib/Format.ts"
+import { plural, straight } from "../lib/Format.ts"
 import { fieldsOf } from "../lib/RecordWords.ts"
 import { approvalOf } from "../lib/Timeline.ts"
 import { CommandButton } from "./CommandButton.tsx"
@@ -84,11 +84,11 @@ const Wait = ({ props, wait }: { readonly props: OpenProps; readonly wait: Expla
 const Reasoning = ({ open }: { readonly open: RecoveryExplanation }) => (
   <details class="reasoning">
     <summary>
-      {open.decision}: {open.wouldDo}
+      {open.decision}: {straight(open.wouldDo)}
     </summary>
     <ul>
       {open.evidence.map((line) => (
-        <li key={line}>{line}</li>
+        <li key={line}>{straight(line)}</li>
       ))}
     </ul>
   </details>

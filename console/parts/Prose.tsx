@@ -1,8 +1,9 @@
-/** A sentence of the product's, whose names stand between backticks. */
+/** A sentence of the product's, whose names stand between backticks. It may quote what strangers have written. */
+import { straight } from "../lib/Format.ts"
 
 export const Prose = ({ text }: { readonly text: string }) => (
   <>
-    {text
+    {straight(text)
       .split(/(`[^`]*`)/)
       .map((part, index) =>
         part.length > 1 && part.startsWith("`") ? (

@@ -63,7 +63,7 @@ const GroupHead = ({
   const end = settled === undefined ? Math.max(now.value, toAt) : toAt
   return (
     <h3 class="group-head">
-      <Chip condition={group.outcome ?? open?.state ?? "running"} />
+      <Chip condition={group.outcome ?? open?.state ?? "open"} />
       <span class="mono">{agentOf(group, open)}</span>
       <a
         class="mono dim"

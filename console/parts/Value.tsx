@@ -6,7 +6,7 @@
  */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
-import { countOf } from "../lib/Format.ts"
+import { countOf, straight } from "../lib/Format.ts"
 
 const shownCharacters = 6_000
 const itemsMax = 200
@@ -17,10 +17,10 @@ const isLong = (text: string): boolean => text.includes("\n")
 const Text = ({ text, depth }: { readonly text: string; readonly depth: number }) =>
   isLong(text) ? (
     <span class="json-block" style={{ marginInlineStart: `${depth * indent}ch` }}>
-      {text}
+      {straight(text)}
     </span>
   ) : (
-    <span class="json-text">{JSON.stringify(text)}</span>
+    <span class="json-text">{straight(JSON.stringify(text))}</span>
   )
 
 interface Nested {
@@ -48,7 +48,7 @@ const Members = ({ depth, value }: { readonly value: object; readonly depth: num
           {`\n${space}`}
           {key === undefined ? undefined : (
             <>
-              <span class="json-key">{JSON.stringify(key)}</span>
+              <span class="json-key">{straight(JSON.stringify(key))}</span>
               <span class="json-mark">: </span>
             </>
           )}
@@ -87,7 +87,7 @@ export const Value = ({ label, value }: { readonly value: unknown; readonly labe
   return (
     <div>
       <pre class="json" aria-label={label}>
-        {`${text.slice(0, shownCharacters).toWellFormed()}…`}
+        {straight(`${text.slice(0, shownCharacters).toWellFormed()}…`)}
       </pre>
       <button type="button" class="link" onClick={() => setWhole(true)}>
         Show all {countOf(text.length)} characters

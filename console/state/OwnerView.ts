@@ -37,6 +37,8 @@ export interface OwnerView {
   readonly passes: { readonly value: ReadonlyArray<MaintenancePassReport> }
   readonly error: { readonly value: unknown }
   readonly cloth: { readonly value: Cloth }
+  /** Whether the lanes that owe something were read: before that nothing is known of them, or of faults. */
+  readonly isFound: { readonly value: boolean }
   readonly faults: { readonly value: ReadonlyMap<string, RecoveryFault> }
   readonly running: { readonly value: ReadonlyArray<ThreadSummary> | undefined }
   readonly owed: { readonly value: Owed | undefined }
@@ -65,6 +67,7 @@ const makeSignals = () => ({
   passes: signal<ReadonlyArray<MaintenancePassReport>>([]),
   error: signal<unknown>(undefined),
   cloth: signal<Cloth>(emptyCloth),
+  isFound: signal(false),
   faults: signal<ReadonlyMap<string, RecoveryFault>>(new Map()),
   running: signal<ReadonlyArray<ThreadSummary> | undefined>(undefined),
   owed: signal<Owed | undefined>(undefined),
@@ -94,7 +97,7 @@ const takeFault = ({ faults }: Signals, { fault, threadId }: LaneStatus): void =
 /** Begins the cloth with the lanes that owe something. */
 const readFound = async (
   ownerId: string,
-  { cloth }: Signals,
+  { cloth, isFound }: Signals,
   ended: AbortSignal,
 ): Promise<void> => {
   const pages = await Promise.all(
@@ -112,6 +115,7 @@ const readFound = async (
       at: activeAt,
     })),
   )
+  isFound.value = true
 }
 
 /** Asks what is counted, at their own paces. */

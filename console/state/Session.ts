@@ -50,18 +50,34 @@ export const onNewToken = (then: () => void): (() => void) => {
 
 export const words = computed(() => wordsOfToken(token.value))
 
-/** The name that commands are given under, unless another is typed. */
-export const author = signal(stored(authorKey))
+/** The name that was typed, and by whose token: another person's token takes nothing from it. */
+interface Typed {
+  readonly principal: string
+  readonly name: string
+}
+
+const readTyped = (text: string): Typed | undefined => {
+  const at = text.indexOf("\n")
+  return at < 0 ? undefined : { principal: text.slice(0, at), name: text.slice(at + 1) }
+}
+
+const typed = signal(readTyped(stored(authorKey)))
+
+const principal = computed(() => words.value.principal ?? "")
+
+/** The name that commands are given under: the token's principal, unless they have typed another. */
+export const author = computed(() =>
+  typed.value?.principal === principal.value ? typed.value.name : principal.value,
+)
 
 export const setAuthor = (name: string): void => {
-  author.value = name
-  store(authorKey, name)
+  typed.value = { principal: principal.value, name }
+  store(authorKey, `${principal.value}\n${name}`)
 }
 
 /** Takes a token; `keep` has it outlive a reload of this tab. */
 export const signIn = (pasted: string, keep: boolean): void => {
   const tidy = tidyToken(pasted)
-  if (author.value === "") setAuthor(wordsOfToken(tidy).principal ?? "")
   store(tokenKey, keep ? tidy : undefined) // S1
   token.value = tidy
   refused.value = undefined
@@ -73,7 +89,7 @@ export const isKept = (): boolean => stored(tokenKey) !== ""
 export const signOut = (): void => {
   store(tokenKey, undefined)
   store(authorKey, undefined)
-  author.value = ""
+  typed.value = undefined
   token.value = ""
   refused.value = undefined
 }

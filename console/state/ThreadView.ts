@@ -129,6 +129,16 @@ const olderReader = (place: Place, signals: Signals, ended: AbortSignal): (() =>
   }
 }
 
+/** Whether there are records, or a word about what is open, that are not here. */
+const anyNews = async (place: Place, { open, records }: Signals, ended: AbortSignal) => {
+  const after = records.value.at(-1)?.sequence ?? 0
+  const [page, explained] = await Promise.all([
+    heddle.history({ ...place, after, limit: 1 }, { signal: ended }),
+    heddle.explain(place, { signal: ended }),
+  ])
+  return page.records.length > 0 || JSON.stringify(explained) !== JSON.stringify(open.value)
+}
+
 /** Opens it; it is kept up to date until it is stopped. */
 export const openThread = (place: Place): ThreadView => {
   const ending = new AbortController()
@@ -146,6 +156,7 @@ export const openThread = (place: Place): ThreadView => {
   const live = startLive<ObserveFrame>({
     open: (leaving) => openStream(place, signals, leaving),
     take: taker(signals, explain),
+    anyNews: (leaving) => anyNews(place, signals, leaving),
   })
   const forget = onNewToken(explain)
   return {

@@ -1,6 +1,6 @@
 /** What goes wrong at the console: tokens that end, deployments that go away, and what strangers have written. */
 import { describe, expect, it } from "vitest"
-import { control, openLine, openWorld, tokenFor, url } from "./world.ts"
+import { command, control, openLine, openWorld, tokenFor, url } from "./world.ts"
 
 const hostile = `</script><script>window.hurt = 1</script><img src=x onerror="window.hurt = 1"><svg onload="window.hurt = 1">`
 
@@ -48,6 +48,108 @@ describe("a token that ends", () => {
     await dialog.getByRole("button", { name: "Go on" }).click()
     await dialog.getByRole("button", { name: "Pause", exact: true }).click()
     await page.getByText("The thread is paused.").waitFor()
+  })
+})
+
+describe("a token of somebody else", () => {
+  it("has what is done stand under their own name, and keeps the name that was typed for its own", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    await heddle.submitAndWait({ ownerId, threadId: "order-1", agent: "echo", input: null })
+    await goTo("threads/order-1")
+    await signIn(await tokenFor({ principal: "ada" }))
+    await main.getByRole("button", { name: "Pause" }).click()
+    const name = page.getByRole("dialog").getByLabel("Your name")
+    await expect.poll(() => name.inputValue()).toBe("ada")
+    await name.fill("Ada L.")
+    await command(page, "Pause")
+    for (const [principal, shown] of [
+      ["bob", "bob"],
+      ["ada", "Ada L."],
+    ] as const) {
+      await page.reload()
+      await signIn(await tokenFor({ principal }))
+      await main.getByRole("button", { name: "Resume" }).click()
+      await expect.poll(() => name.inputValue()).toBe(shown)
+    }
+  })
+})
+
+describe("a token without the right to look", () => {
+  it("is not told that all is well", async () => {
+    const { goTo, heddle, main, ownerId, signIn } = await openWorld()
+    await heddle.submit({
+      ownerId,
+      threadId: "refund-7",
+      agent: "refund",
+      input: { order: "7", cents: 9_900 },
+    })
+    await goTo()
+    await signIn(await tokenFor({ operations: ["maintenanceStatus", "obligations"] }))
+    await main.getByText("Open submissions").waitFor()
+    await main.locator('[data-live="Refused"]').waitFor()
+    expect(await main.getByText(/No lane owes anything|can be recovered/).count()).toBe(0)
+    expect(await main.getByText("Not known").count()).toBe(2)
+  })
+})
+
+describe("a form that was left while it was sent", () => {
+  it("has its answer told all the same, be it a refusal, and leaves another form alone", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    const threadId = "order-1"
+    await heddle.submit({ ownerId, threadId, agent: "tally", input: { gate: "never" } })
+    await goTo(`threads/${threadId}`)
+    await signIn()
+    let goOn = (): void => undefined
+    const held = new Promise<void>((resolve) => (goOn = resolve))
+    await page.route("**/rpc", async (route) => {
+      if ((route.request().postData() ?? "").includes('"pauseThread"')) await held
+      await route.continue()
+    })
+    await main.getByRole("button", { name: "Pause" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("Reason").fill("the stock is counted")
+    await dialog.getByRole("button", { name: "Pause", exact: true }).click()
+    await page.keyboard.press("Escape")
+    await main.getByRole("button", { name: "Abort" }).click()
+    await dialog.getByLabel("Reason").fill("nobody needs it")
+    goOn()
+    await page.getByText("The thread is paused.").waitFor({ state: "attached" })
+    expect(await dialog.getByLabel("Reason").inputValue()).toBe("nobody needs it")
+    await page.unroute("**/rpc")
+    await page.keyboard.press("Escape")
+    await page.route("**/rpc", async (route) => {
+      if (!(route.request().postData() ?? "").includes('"resumeThread"')) return route.continue()
+      await page.keyboard.press("Escape")
+      await dialog.waitFor({ state: "hidden" })
+      return route.continue({ headers: { ...route.request().headers(), authorization: "" } })
+    })
+    await main.getByRole("button", { name: "Resume" }).click()
+    await dialog.getByLabel("Reason").fill("they are counted")
+    await dialog.getByRole("button", { name: "Resume", exact: true }).click()
+    await page.getByText("Resume, order-1: it was not done.").waitFor()
+  })
+})
+
+describe("a stream that ends by itself", () => {
+  it("is rested from, and not opened again and again", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    await heddle.submitAndWait({ ownerId, threadId: "order-1", agent: "echo", input: null })
+    let opened = 0
+    await page.route("**/rpc", async (route) => {
+      const [line = ""] = (route.request().postData() ?? "").split("\n")
+      if (!line.includes('"observe"')) return route.continue()
+      opened += 1
+      const { id } = JSON.parse(line) as { readonly id: string }
+      const exit = { _tag: "Exit", requestId: id, exit: { _tag: "Success", value: null } }
+      return route.fulfill({
+        contentType: "application/x-ndjson",
+        body: `${JSON.stringify(exit)}\n`,
+      })
+    })
+    await goTo("threads/order-1")
+    await signIn()
+    await main.locator('[data-live="Resting"]').waitFor()
+    expect(opened).toBe(1)
   })
 })
 
@@ -123,6 +225,25 @@ describe("what strangers have written", () => {
     }
     expect(await page.evaluate("window.hurt")).toBeUndefined()
     expect(await page.locator("main img, main script, main svg[onload]").count()).toBe(0)
+  })
+
+  it("turns no words of ours around", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    const order = "7\u202e\u2067 00.1"
+    await heddle.submit({
+      ownerId,
+      threadId: "refund-7",
+      agent: "refund",
+      title: order,
+      input: { order, cents: 9_900 },
+    })
+    await goTo("threads/refund-7")
+    await signIn()
+    await main.getByRole("button", { name: /^Input/ }).click()
+    await main.getByRole("button", { name: "Approve" }).click()
+    await page.getByRole("dialog").getByText("\\u202e").first().waitFor()
+    await main.getByText("It asks").waitFor()
+    expect(await page.locator("body").innerText()).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
   })
 
   it("is text in an address, too", async () => {

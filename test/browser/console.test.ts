@@ -153,6 +153,20 @@ describe("a run", () => {
   })
 })
 
+describe("a thread that was paused", () => {
+  it("stands so on the page of its faults, with the way to resume it", async () => {
+    const world = await openWorld()
+    const { goTo, heddle, main, ownerId, signIn } = world
+    const threadId = "order-1"
+    await heddle.submitAndWait({ ownerId, threadId, agent: "echo", input: null })
+    await heddle.pauseThread({ ownerId, threadId, author: "bob", reason: "the stock is counted" })
+    await goTo(`faults/${threadId}`)
+    await signIn()
+    await main.getByText("paused", { exact: true }).waitFor()
+    await main.getByRole("button", { name: "Resume" }).waitFor()
+  })
+})
+
 describe("what waits for somebody", () => {
   it("is approved, with what the run asks in view", async () => {
     const world = await openWorld()
@@ -169,6 +183,8 @@ describe("what waits for somebody", () => {
     await dialog.getByText("Say why").waitFor()
     await command(page, "Approve", "it came back")
     await main.getByRole("button", { name: /^Settled/ }).waitFor()
+    await main.getByRole("button", { name: "Approve", exact: true }).waitFor({ state: "detached" })
+    expect(await page.evaluate("document.activeElement.id")).toBe("main")
     const settled = await world.heddle.awaitSettled(receipt)
     expect(settled.output).toMatchObject({ refunded: true })
     await main.getByRole("button", { name: /^Approval refund/ }).click()

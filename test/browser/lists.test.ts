@@ -55,6 +55,22 @@ describe("the list of threads", () => {
     ]).toEqual(["140", "140"])
   })
 
+  it("does not lead back to itself who has left it while typing", async () => {
+    const world = await openWorld()
+    const { goTo, main, page, signIn } = world
+    await submitMany(world, ["parcel-1"])
+    await settled(world)
+    await goTo("threads")
+    await signIn()
+    const link = main.getByRole("link", { name: /parcel-1/ })
+    await link.waitFor()
+    await main.getByLabel("Title or id contains").fill("p")
+    await link.click()
+    await main.getByRole("heading", { name: "Timeline" }).waitFor()
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    expect(page.url()).toContain("/threads/parcel-1")
+  })
+
   it("is narrowed by state and by text, in an address that leads to the same, and changes as threads do", async () => {
     const world = await openWorld()
     const { goTo, heddle, main, ownerId, page, signIn } = world

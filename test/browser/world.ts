@@ -26,6 +26,7 @@ beforeAll(async () => {
 afterAll(() => browser.close())
 
 interface TokenOptions {
+  readonly principal?: string
   readonly owners?: ReadonlyArray<string>
   readonly operations?: ReadonlyArray<string>
   readonly expiresInSeconds?: number
@@ -35,10 +36,11 @@ export const tokenFor = ({
   expiresInSeconds = 3_600,
   operations,
   owners = ["*"],
+  principal = "ada",
 }: TokenOptions = {}): Promise<string> =>
   mintToken({
     grants: decodeGrants({
-      principal: "ada",
+      principal,
       owners,
       ...(operations === undefined ? {} : { operations }),
     }),

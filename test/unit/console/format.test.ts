@@ -9,6 +9,7 @@ import {
   plural,
   previewOf,
   shortId,
+  straight,
 } from "../../../console/lib/Format.ts"
 import { piecesOf } from "../../../console/lib/Snippet.ts"
 import { onlyOwner, tidyToken, wordsOfToken } from "../../../console/lib/Token.ts"
@@ -16,6 +17,13 @@ import { onlyOwner, tidyToken, wordsOfToken } from "../../../console/lib/Token.t
 const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
+
+describe("a text that turns the one behind it", () => {
+  it("has its marks shown, and keeps those that only say where a word belongs", () => {
+    expect(straight("7\u202e00\u2069\u200f")).toBe("7\\u202e00\\u2069\u200f")
+    expect(previewOf({ order: "\u202d7" })).toBe('{"order":"\\u202d7"}')
+  })
+})
 
 describe("a length of time", () => {
   it.each([

@@ -15,13 +15,14 @@ interface Sent {
   readonly headers: Headers
 }
 
-type Fate = "take" | "refuse" | "break" | "hang"
+type Fate = "take" | "refuse" | "move" | "break" | "hang"
 
 const makeCollected = (options: Partial<OtlpOptions> = {}) => {
   const sent: Array<Sent> = []
   const work: Array<Promise<unknown>> = []
   const tasks: Array<() => void> = []
   const state = { now: 1_000, fate: "take" as Fate }
+  const statuses: { readonly [P in Fate]?: number } = { refuse: 503, move: 307 }
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init)
     sent.push({ url: request.url, text: await request.text(), headers: request.headers })
@@ -30,7 +31,9 @@ const makeCollected = (options: Partial<OtlpOptions> = {}) => {
       await new Promise((_, reject) => {
         init?.signal?.addEventListener("abort", () => reject(new Error("aborted")))
       })
-    return new Response("{}", { status: state.fate === "refuse" ? 503 : 200 })
+    const status =
+      request.redirect === "follow" && state.fate === "move" ? 200 : statuses[state.fate]
+    return new Response("{}", { status: status ?? 200 })
   }
   const telemetry = makeOtlp(
     { url: "https://collector.test/base/", metrics: false, ...options },
@@ -192,7 +195,7 @@ describe("a collector that does not take what it is sent", () => {
   it("is left alone for a minute, and what came meanwhile is counted", async () => {
     const { sent, settle, state, telemetry } = makeCollected({ metrics: true })
     const told = () => sent.splice(0).map(({ url }) => url.slice(-6))
-    for (const fate of ["refuse", "break"] as const) {
+    for (const fate of ["refuse", "move", "break"] as const) {
       state.fate = fate
       await span(telemetry, "span 1")
       await settle()
@@ -207,7 +210,7 @@ describe("a collector that does not take what it is sent", () => {
     await settle()
     const metrics = sent.find(({ url }) => url.endsWith("/v1/metrics"))
     expect(names(sent)).toEqual(["span 3"])
-    expect(metrics?.text).toMatch(/heddle\.telemetry\.dropped.*"asDouble":4/)
+    expect(metrics?.text).toMatch(/heddle\.telemetry\.dropped.*"asDouble":6/)
   })
 
   it("holds up no event, and is given up after three seconds", { timeout: 10_000 }, async () => {
