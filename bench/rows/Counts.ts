@@ -104,6 +104,21 @@ const full = (product: Product): Promise<Cost> => {
   })
 }
 
+/** The commits of processing alone: all were submitted, and that is durable, before the first begins. */
+const fullCommits = async (product: Product): Promise<number> => {
+  const times = 100
+  const ownerId = await warm(product)
+  await product.ask("/bench/hold")
+  for (let at = 0; at < times; at++) await submitted(product, ownerId)
+  await pause(shownMillis)
+  const commits = await commitsIn(product, ownerId, async () => {
+    await product.ask("/bench/release", { settled: times })
+    await pause(shownMillis)
+    await quiet(product, ownerId)
+  })
+  return commits / times
+}
+
 /** What of that is the submit itself: passes are held, and everything else comes later. */
 const submitAlone = (product: Product): Promise<Cost> => {
   const times = 20
@@ -194,7 +209,7 @@ export const countRows: ReadonlyArray<Row> = [
     "commits-full",
     "durable commits of processing one, in a full queue",
     atMost(1.5),
-    async (product) => (await fullCost(product)).commits - (await submitCost(product)).commits,
+    fullCommits,
   ),
   count("flushes-reply", "blocks that write before a submit's answer", atMost(2), beforeReply),
   count(
