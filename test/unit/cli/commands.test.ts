@@ -528,7 +528,7 @@ describe("heddle", () => {
       const names = [...help.stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(
         ([, name]) => name ?? "",
       )
-      expect(names.length).toBe(33)
+      expect(names.length).toBe(34)
       for (const name of names) {
         const { code, stdout } = yield* Effect.promise(() => command.run([name, "--help"]))
         expect(code).toBe(0)
