@@ -51,6 +51,8 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: "./test/workerd/wrangler.toml" } })],
         test: {
           name: "workerd",
+          // Files share a workerd, and mint names of their own in it: starting one for each takes half a minute.
+          isolate: false,
           include: ["test/workerd/**/*.test.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
