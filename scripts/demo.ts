@@ -30,7 +30,7 @@ import { run } from "./demo/Run.ts"
 import { playScenes, scenesTable } from "./demo/scenes/index.ts"
 import { makeServer } from "./demo/Server.ts"
 import { callersFolder } from "./flags.ts"
-import { openAddress } from "./openAddress.ts"
+import { openAddress } from "../cli/OpenAddress.ts"
 import { stoppedExitCode, stopOnSignals } from "./stopOnSignals.ts"
 import { repositoryRoot } from "./workerBuild.ts"
 

@@ -5,7 +5,7 @@
 import { join, resolve } from "node:path"
 import { callersFolder, flagsOf, runScript, UsageError } from "./flags.ts"
 import { localSecret } from "./localSecret.ts"
-import { openAddress } from "./openAddress.ts"
+import { openAddress } from "../cli/OpenAddress.ts"
 import { stopOnSignals } from "./stopOnSignals.ts"
 import { repositoryRoot } from "./workerBuild.ts"
 import { startWorkerd } from "./workerd.ts"

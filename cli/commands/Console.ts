@@ -1,22 +1,9 @@
 /** `heddle console`: where the operators' console of a deployment is. */
-import { spawn } from "node:child_process"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { openAddress } from "../OpenAddress.ts"
 import { thread } from "../Parameters.ts"
 import { withSession } from "../Session.ts"
-
-const openers: Readonly<Record<string, ReadonlyArray<string>>> = {
-  darwin: ["open"],
-  win32: ["cmd", "/c", "start", ""],
-}
-
-/** Has a browser open the address. Where there is none, nothing happens: the address was printed, too. */
-const open = (address: string): void => {
-  const [command = "xdg-open", ...args] = openers[process.platform] ?? []
-  const child = spawn(command, [...args, address], { detached: true, stdio: "ignore" })
-  child.on("error", () => undefined)
-  child.unref()
-}
 
 /** The page of an owner, or of a thread of it. What names them stands behind `#` and is sent to nobody. */
 const addressOf = (url: string, ownerId: string, threadId: string | undefined): string => {
@@ -42,7 +29,7 @@ export const console = Command.make(
         const threadId = Option.getOrUndefined(flags.thread)
         const address = addressOf(session.url, ownerId, threadId)
         yield* session.show({ address }, () => address)
-        if (flags.open) yield* Effect.sync(() => open(address))
+        if (flags.open) yield* Effect.sync(() => openAddress(address))
       }),
     ),
 ).pipe(
