@@ -11,6 +11,7 @@ import { pauseMillis, restMillis } from "../lib/Backoff.ts"
 import { noticed } from "./Deployment.ts"
 import { visible } from "./Now.ts"
 import { refused, token, tokenCount } from "./Session.ts"
+import { until, untilVisible } from "./Until.ts"
 
 export type LiveState =
   | { readonly _tag: "Connecting" }
@@ -52,22 +53,6 @@ const pause = (millis: number, ended: AbortSignal): Promise<void> =>
       { once: true },
     )
     if (ended.aborted) resolve()
-  })
-
-/** Resolves once the condition holds, or the signal is aborted. It is asked at each change of the signals it reads. */
-const until = (holds: () => boolean, ended: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const dispose = effect(() => {
-      if (holds() || ended.aborted) resolve()
-    })
-    ended.addEventListener(
-      "abort",
-      () => {
-        dispose()
-        resolve()
-      },
-      { once: true },
-    )
   })
 
 const isFinal = (error: unknown): boolean =>
@@ -126,7 +111,7 @@ const rest = async <Frame>(course: Course, { anyNews }: LiveOptions<Frame>): Pro
     course.state.value = { _tag: "Resting" }
     await pause(restMillis(nth), stepOf(course))
     if (course.step.signal.aborted) return
-    await until(() => visible.value, course.ended)
+    await untilVisible(course.ended)
     if (await anyNews(course.ended).catch(() => true)) return
   }
 }
@@ -157,7 +142,7 @@ const run = async <Frame>(course: Course, options: LiveOptions<Frame>): Promise<
   while (!course.ended.aborted) {
     if (!visible.value) {
       course.state.value = { _tag: "Away" } // L1
-      await until(() => visible.value, course.ended)
+      await untilVisible(course.ended)
     }
     course.state.value = { _tag: "Connecting" }
     const error = await read(course, options)

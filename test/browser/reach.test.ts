@@ -151,16 +151,18 @@ describe("the page of an owner", () => {
     })
     for (const end of ["requestfinished", "requestfailed"] as const)
       page.on(end as "requestfailed", (request) => void open.delete(request))
+    /** Whether nothing was asked in that time of the page, and what was on its way is here. */
+    const isQuiet = async (millis: number) => {
+      const before = calls
+      await page.clock.fastForward(millis)
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      return calls === before
+    }
     await goTo()
     await signIn()
     await page.locator('[data-live="Live"]').waitFor()
     await main.getByRole("region", { name: "Last passes" }).getByRole("row").first().waitFor()
-    await until("the page is at rest", async () => {
-      const before = calls
-      await page.clock.fastForward(15_000)
-      await new Promise((resolve) => setTimeout(resolve, 300))
-      return calls === before
-    })
+    await until("the page is at rest", () => isQuiet(15_000))
     const hasOne = () => Promise.resolve(open.size === 1)
     await until("there is one stream", hasOne)
     // A stream that has just begun: what ends it is that nobody looks, and not its silence.
@@ -171,11 +173,13 @@ describe("the page of an owner", () => {
     await until("there is one stream", hasOne)
     await page.locator('[data-live="Live"]').waitFor()
     await page.evaluate(hide(true))
+    await until("what was on its way is here", () => isQuiet(0))
+    // The stream still tells of changes then: what they mean is asked by nobody.
+    await heddle.submitAndWait({ ownerId, threadId: "b", agent: "echo", input: null })
+    expect(await isQuiet(10_000)).toBe(true)
     await page.clock.fastForward(21_000)
     await until("the stream has ended", () => Promise.resolve(open.size === 0))
-    const before = calls
-    await page.clock.fastForward(120_000)
-    expect(calls).toBe(before)
+    expect(await isQuiet(120_000)).toBe(true)
     await page.evaluate(hide(false))
     await until("there is a stream again", hasOne)
     await page.clock.fastForward(100)
