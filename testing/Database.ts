@@ -90,10 +90,11 @@ const changed = (made: Made): void => {
   made.emptying = []
 }
 
-/** Makes or alters tables. */
+/** Makes or alters tables. A new one changes the columns of no statement; the database itself plans those anew. */
 const define = (made: Made, text: string): void => {
   made.sqlite.exec(text)
-  changed(made)
+  if (/^\s*CREATE\b/.test(text)) made.emptying = []
+  else changed(made)
 }
 
 const nameOf = (text: string): string | undefined => /^\s*CREATE TABLE (\w+)/.exec(text)?.[1]
