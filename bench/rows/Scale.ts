@@ -13,11 +13,18 @@ import { submitAll, submitAllBare } from "./Drain.ts"
 const kibibyte = 1_024
 const thread = ThreadId.make("t0")
 
-/** Milliseconds of each of so many lanes, all due at once. */
+/**
+ * After ten idle seconds the platform puts an object away, and submitting to thousands takes longer than that: those of
+ * few lanes have to be away, too, or 100 threads at work would be compared with 10,000 that start.
+ */
+const putAwayMillis = 15_000
+
+/** Milliseconds of each of so many lanes, all due at once and their objects put away. */
 const perLane = async (product: Product, lanes: number): Promise<number> => {
   const ownerId = freshOwner()
   await product.ask("/bench/hold")
   await submitAll(product, ownerId, { threads: lanes, each: 1 })
+  await pause(putAwayMillis)
   return (await product.timed("/bench/release", { settled: lanes })) / lanes
 }
 
