@@ -10,6 +10,8 @@
  * - B3 The maintenance row is written to the tables of this code, whatever wrote the database before.
  * - B4 A damaged lane is mended by the block that meets it: enrolled, so that a fenced visit heals it, told
  *   once, and the counters, to which nobody knows what it had added, are counted anew.
+ * - B5 A block wakes the pass only for a deadline before those that the pass finds by itself: else every submit would
+ *   have it look at all lanes, twice, for nothing.
  */
 import { type Generation, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
@@ -266,6 +268,14 @@ export const totalsOf = (host: ObjectHost, life: Life, more: Tally = noTally): T
   return [life.uncounted, more, rows].reduce(tallied, life.maintenance.totals)
 }
 
+/** Wakes the pass for what it would not find in time. // B5 */
+const wakePass = ({ earliestAt, life, shown }: Block): void => {
+  const { pass } = life
+  if (pass === undefined) return
+  const shownAt = shown.size === 0 ? Infinity : (Projected.wantedAt(life) ?? Infinity)
+  if (Math.min(earliestAt ?? Infinity, shownAt) < pass.findsFrom) pass.wake()
+}
+
 /** What runs inside every block before its own work; set by the gate. */
 export type TakeFinishes = (block: Block) => void
 
@@ -319,7 +329,7 @@ export const runBlock = <A>(
   life.rows = counted?.rows ?? life.rows
   life.untold = tallied(life.untold, block.tally)
   Projected.keep(block)
-  if (block.earliestAt !== undefined) life.pass?.wake()
+  wakePass(block)
   life.notices.push(...block.notices)
   for (const act of block.afterwards) act()
   if (block.written.size > 0) for (const watcher of life.watchers) watcher.changed(block.written)

@@ -101,6 +101,11 @@ export interface RunningPass {
   /** Host lanes whose wave has failed in this pass. */
   readonly hostsFailed: Set<string>
   readonly wake: () => void
+  /**
+   * What is due from then on it finds by itself: by its last look while it works, by its next while it waits. A block that
+   * writes an earlier deadline wakes it.
+   */
+  findsFrom: number
   /** Whether the registry is being asked. */
   entering: boolean
   calls: number

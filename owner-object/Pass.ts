@@ -155,15 +155,20 @@ const close = (
   return report
 }
 
-/** Waits for a wake, the next deadline, or the yield time. */
-const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
+/** Waits for a wake, the next deadline after the last look, or the yield time. */
+const pause = (
+  owner: Owner,
+  life: Life,
+  pass: RunningPass,
+  { latch, lookedAt }: { readonly latch: Latch.Latch; readonly lookedAt: number },
+) =>
   Effect.suspend(() => {
     const now = owner.host.now()
     const { sql } = owner.host.storage
-    const ticket = nextFutureTicket(sql, now)
+    const ticket = nextFutureTicket(sql, lookedAt)
     const tables = tablesOf(sql, life)
-    const outbox = nextFutureOutbox(tables, now)
-    const record = nextFuturePublication(tables, now)
+    const outbox = nextFutureOutbox(tables, lookedAt)
+    const record = nextFuturePublication(tables, lookedAt)
     const laneAt = ticketMillis(
       Math.min(ticket ?? Infinity, outbox ?? Infinity, record ?? Infinity),
     )
@@ -172,6 +177,7 @@ const pause = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
     const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
     const waveAt = nextWaveAt(life, pass, now) ?? Infinity
     const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, waveAt, pass.yieldAt)
+    pass.findsFrom = at
     return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))
   })
 
@@ -198,13 +204,15 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
       if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
       latch.closeUnsafe()
-      const { carries, entry, gifts, hosts, picks } = yield* inBlock(
+      const { carries, entry, gifts, hosts, lookedAt, picks } = yield* inBlock(
         owner,
         life,
         "select",
         (block) => {
+          pass.findsFrom = block.now + 1
           releaseBindings(block, owner.agentsDigest)
           return {
+            lookedAt: block.now,
             picks: select(block, pass),
             carries: selectCarries(block, pass),
             gifts: published(owner, block, pass),
@@ -224,7 +232,7 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       for (const pick of pickReads(owner, life, pass))
         keep(fibers, yield* launchRead(owner, life, pass, pick))
       if (underWay(pass) || (Projected.wantedAt(life) ?? Infinity) <= owner.host.now()) {
-        yield* pause(owner, life, pass, latch)
+        yield* pause(owner, life, pass, { latch, lookedAt })
         continue
       }
       const closed = yield* inBlock(owner, life, "close", (block) =>
@@ -265,6 +273,7 @@ const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => 
     waves: new Set(),
     hostsFailed: new Set(),
     wake: () => void latch.openUnsafe(),
+    findsFrom: Infinity,
     entering: false,
     calls: 0,
     settled: 0,

@@ -31,6 +31,7 @@ const begin = (limits: Partial<Limits> = {}) => {
     waves: new Set(),
     hostsFailed: new Set(),
     wake: () => undefined,
+    findsFrom: Infinity,
     entering: false,
     calls: 0,
     settled: 0,
