@@ -3,10 +3,12 @@
  *
  * - P1 Pages are read one at a time, each from where the last one ended, and only while somebody wants more.
  * - P2 Rows of an earlier question are never shown for a later one.
+ * - P3 A page that is gone back to has the rows it had, where they were, and reads them once more.
  */
-import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { asking } from "./Deployment.ts"
 import { useNewToken } from "./NewToken.ts"
+import { keeper, keptList } from "./Places.ts"
 
 export interface Page<Row> {
   readonly rows: ReadonlyArray<Row>
@@ -85,11 +87,29 @@ const grown = <Row>(before: Pages<Row>, page: Page<Row>): Pages<Row> => ({
   isWhole: page.next === undefined,
 })
 
+/** What the page begins with, and what it is when it is left. // P3 */
+const useKept = <Row>(key: string) => {
+  const [kept] = useState(() => keptList<Pages<Row>>(key))
+  const [keep] = useState(keeper)
+  const [first] = useState(() => kept?.list ?? startOf<Row>(key))
+  const current = useRef(first)
+  useLayoutEffect(() => {
+    kept?.scroll()
+    return () => {
+      const left = current.current
+      // What is too long to be read once more begins anew: it would show what it was.
+      if (left.rows.length > 0 && left.rows.length <= refreshedRowsMax)
+        keep(left.key, { ...left, isReading: false, error: undefined })
+    }
+  }, [])
+  return { current, first }
+}
+
 /** What has been read is kept by the question; a later one starts anew. // P2 */
 export const usePages = <Row>(key: string, ask: Ask<Row>): PagedList<Row> => {
-  const [state, setState] = useState<Pages<Row>>(startOf(key))
+  const { current, first } = useKept<Row>(key)
+  const [state, setState] = useState<Pages<Row>>(first)
   const [round, setRound] = useState(0)
-  const current = useRef(state)
   current.current = state
   const asks = useRef(ask)
   asks.current = ask
@@ -114,20 +134,6 @@ export const usePages = <Row>(key: string, ask: Ask<Row>): PagedList<Row> => {
       },
     )
   }, [])
-  useEffect(() => {
-    // The list may have asked for its end before it knew of its beginning.
-    leaving.current.abort()
-    leaving.current = new AbortController()
-    const own = leaving.current
-    const start = startOf<Row>(key)
-    current.current = start
-    setState(start)
-    more()
-    return () => own.abort()
-  }, [key, round])
-  useNewToken(() => {
-    if (current.current.error !== undefined) more()
-  })
   const refresh = useCallback(async () => {
     const { signal } = leaving.current
     const { isReading, rows } = current.current
@@ -139,6 +145,23 @@ export const usePages = <Row>(key: string, ask: Ask<Row>): PagedList<Row> => {
     if (fresh === undefined || signal.aborted || busy.current === signal) return
     setState((before) => ({ ...before, ...fresh, isWhole: fresh.next === undefined }))
   }, [])
+  useEffect(() => {
+    // The list may have asked for its end before it knew of its beginning.
+    leaving.current.abort()
+    leaving.current = new AbortController()
+    const own = leaving.current
+    if (round === 0 && current.current === first && first.rows.length > 0) void refresh() // P3
+    else {
+      const start = startOf<Row>(key)
+      current.current = start
+      setState(start)
+      more()
+    }
+    return () => own.abort()
+  }, [key, round])
+  useNewToken(() => {
+    if (current.current.error !== undefined) more()
+  })
   const shown = state.key === key ? state : startOf<Row>(key)
   return {
     ...shown,

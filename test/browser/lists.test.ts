@@ -55,6 +55,41 @@ describe("the list of threads", () => {
     ]).toEqual(["140", "140"])
   })
 
+  it("is gone back to as it was left, and then as it is now", async () => {
+    const world = await openWorld()
+    const { goTo, heddle, main, ownerId, page, signIn } = world
+    const names = Array.from({ length: 140 }, (_, index) => `p-${String(index).padStart(4, "0")}`)
+    await submitMany(world, names)
+    await settled(world)
+    await goTo("threads?order=thread")
+    await signIn()
+    const list = main.getByRole("list", { name: "Threads" })
+    await until("the end is reached", async () => {
+      await page.keyboard.press("End")
+      return (await list.getByRole("link", { name: "p-0139" }).count()) === 1
+    })
+    const scrolled = () => page.evaluate<number>("scrollY")
+    const left = await scrolled()
+    await list.getByRole("link", { name: "p-0139" }).click()
+    await main.getByRole("heading", { name: "p-0139" }).waitFor()
+    expect(await scrolled()).toBe(0)
+    const paused = { ownerId, threadId: "p-0138", author: "somebody", reason: "while away" }
+    await heddle.pauseThread(paused)
+    await page.goBack()
+    await list.getByRole("link", { name: "p-0139" }).waitFor()
+    expect(Math.abs((await scrolled()) - left)).toBeLessThan(200)
+    await list.getByRole("listitem").filter({ hasText: "p-0138" }).getByText("paused").waitFor()
+    await main.getByText(/^140 threads$/).waitFor()
+    // Who leaves takes it along: the next one reads for themselves.
+    await page.goForward()
+    await main.getByRole("heading", { name: "p-0139" }).waitFor()
+    await page.getByRole("button", { name: "Leave" }).click()
+    await page.goBack()
+    await signIn()
+    await list.getByRole("link", { name: "p-0000" }).waitFor()
+    expect(await scrolled()).toBe(0)
+  })
+
   it("does not lead back to itself who has left it while typing", async () => {
     const world = await openWorld()
     const { goTo, main, page, signIn } = world
