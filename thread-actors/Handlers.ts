@@ -5,6 +5,7 @@
  * - B1 Mutations and turns are uninterruptible: nobody's departure stops them.
  * - B2 Reads check identity and write nothing.
  * - B3 A refusal is data of the reply; only what kept the thread from looking at itself is an error.
+ * - B4 What a call does is asked for once the object has started: before that it knows nothing of its thread.
  */
 import { Effect, Result, Stream } from "effect"
 import { Rpc } from "effect/rpc"
@@ -106,7 +107,7 @@ const about = <A, E, R>(
 const entered = <A, E, R>(
   thread: Thread,
   call: Identity & { readonly now: number },
-  work: Effect.Effect<A, E, R>,
+  work: () => Effect.Effect<A, E, R>,
 ) =>
   Rpc.uninterruptible(
     // B1
@@ -116,7 +117,7 @@ const entered = <A, E, R>(
         enter(thread, call),
         Effect.andThen(
           Effect.sync(() => adoptClock(thread, call.now)),
-          work,
+          Effect.suspend(work), // B4
         ),
       ),
     ),
@@ -225,8 +226,9 @@ const inspectCall = (
 const read = <A, E>(
   thread: Thread,
   call: Identity,
-  work: Effect.Effect<A, E>,
-): Effect.Effect<A, E | EnterFailure> => about(call, Effect.andThen(enter(thread, call), work)) // B2
+  work: () => Effect.Effect<A, E>,
+): Effect.Effect<A, E | EnterFailure> =>
+  about(call, Effect.andThen(enter(thread, call), Effect.suspend(work))) // B2, B4
 
 const statusCall = (thread: Thread, submissionId: SubmissionId) =>
   Effect.flatMap(
@@ -260,9 +262,7 @@ type Timed<Call> = Call & Identity & { readonly now: number }
 /** What is between threads, or for a sink, and the owner carries. */
 const carried = (thread: Thread) => ({
   claimOutbox: (call: Timed<OutboxQuery>) =>
-    entered(
-      thread,
-      call,
+    entered(thread, call, () =>
       threadCall(
         thread,
         call,
@@ -270,11 +270,9 @@ const carried = (thread: Thread) => ({
       ),
     ),
   acknowledgeOutbox: (call: Timed<Acknowledgement>) =>
-    entered(thread, call, threadCall(thread, call, acknowledgeOutbox(thread, call))),
+    entered(thread, call, () => threadCall(thread, call, acknowledgeOutbox(thread, call))),
   claimPublication: (call: Timed<PublicationQuery>) =>
-    entered(
-      thread,
-      call,
+    entered(thread, call, () =>
       threadCall(
         thread,
         call,
@@ -282,71 +280,63 @@ const carried = (thread: Thread) => ({
       ),
     ),
   acknowledgePublication: (call: Timed<Published>) =>
-    entered(thread, call, threadCall(thread, call, acknowledgePublication(thread, call))),
+    entered(thread, call, () => threadCall(thread, call, acknowledgePublication(thread, call))),
   settleChild: (call: Timed<SettleChild>) =>
-    entered(thread, call, submissionCall(thread, call, settleChild(thread, call))),
+    entered(thread, call, () => submissionCall(thread, call, settleChild(thread, call))),
   abortChild: (call: Timed<AbortChild>) =>
-    entered(thread, call, submissionCall(thread, call, abortChild(thread, call))),
+    entered(thread, call, () => submissionCall(thread, call, abortChild(thread, call))),
   askChild: (call: Timed<AskChild>) =>
-    entered(thread, call, submissionCall(thread, call, askChild(thread, call))),
+    entered(thread, call, () => submissionCall(thread, call, askChild(thread, call))),
 })
 
 /** What a thread gives itself. */
 const scheduled = (thread: Thread) => ({
   schedule: (call: Timed<ScheduleOrder>) =>
-    entered(thread, call, threadCall(thread, call, schedule(thread, call))),
+    entered(thread, call, () => threadCall(thread, call, schedule(thread, call))),
   unschedule: (call: Timed<UnscheduleOrder>) =>
-    entered(thread, call, threadCall(thread, call, unschedule(thread, call))),
+    entered(thread, call, () => threadCall(thread, call, unschedule(thread, call))),
   schedules: (call: Identity & SchedulesQuery) =>
-    read(
-      thread,
-      call,
-      reading(thread, "schedules", () => readSchedules(thread, call)),
-    ),
+    read(thread, call, () => reading(thread, "schedules", () => readSchedules(thread, call))),
 })
 
 /** The handlers of one thread. */
 export const handlers = (thread: Thread) =>
   ThreadRpc.toLayer(
     ThreadRpc.of({
-      admit: (call) => entered(thread, call, admitCall(thread, call as Sent<Admission>)),
-      admitMany: (call) => entered(thread, call, admitManyCall(thread, call)),
-      resubmit: (call) => entered(thread, call, resubmitCall(thread, call as Sent<ResubmitOrder>)),
+      admit: (call) => entered(thread, call, () => admitCall(thread, call as Sent<Admission>)),
+      admitMany: (call) => entered(thread, call, () => admitManyCall(thread, call)),
+      resubmit: (call) =>
+        entered(thread, call, () => resubmitCall(thread, call as Sent<ResubmitOrder>)),
       listOpen: (call) =>
-        read(
-          thread,
-          call,
+        read(thread, call, () =>
           reading(thread, "listOpen", () => listOpen(thread, call as OpenQuery)),
         ),
       readOutcomes: (call) =>
-        read(
-          thread,
-          call,
-          reading(thread, "readOutcomes", () => readOutcomes(thread, call)),
-        ),
+        read(thread, call, () => reading(thread, "readOutcomes", () => readOutcomes(thread, call))),
       requestAbort: (call) =>
-        entered(thread, call, submissionCall(thread, call, requestAbort(thread, call))),
+        entered(thread, call, () => submissionCall(thread, call, requestAbort(thread, call))),
       resolveApproval: (call) =>
-        entered(thread, call, submissionCall(thread, call, resolveApproval(thread, call))),
+        entered(thread, call, () => submissionCall(thread, call, resolveApproval(thread, call))),
       resolveUnknown: (call) =>
-        entered(thread, call, submissionCall(thread, call, resolveUnknown(thread, call))),
-      signal: (call) => entered(thread, call, submissionCall(thread, call, signal(thread, call))),
+        entered(thread, call, () => submissionCall(thread, call, resolveUnknown(thread, call))),
+      signal: (call) =>
+        entered(thread, call, () => submissionCall(thread, call, signal(thread, call))),
       ...scheduled(thread),
       ...carried(thread),
-      callback: (call) => read(thread, call, callbackCall(thread, call)),
-      retry: (call) => entered(thread, call, submissionCall(thread, call, retry(thread, call))),
-      pause: (call) => entered(thread, call, threadCall(thread, call, pause(thread, call))),
-      resume: (call) => entered(thread, call, threadCall(thread, call, resume(thread, call))),
-      forget: (call) => entered(thread, call, threadCall(thread, call, forget(thread, call))),
-      inspect: (call) => entered(thread, call, inspectCall(thread, call)),
-      recover: (call) => entered(thread, call, unreadableAsData(thread, call, recover(thread))),
+      callback: (call) => read(thread, call, () => callbackCall(thread, call)),
+      retry: (call) =>
+        entered(thread, call, () => submissionCall(thread, call, retry(thread, call))),
+      pause: (call) => entered(thread, call, () => threadCall(thread, call, pause(thread, call))),
+      resume: (call) => entered(thread, call, () => threadCall(thread, call, resume(thread, call))),
+      forget: (call) => entered(thread, call, () => threadCall(thread, call, forget(thread, call))),
+      inspect: (call) => entered(thread, call, () => inspectCall(thread, call)),
+      recover: (call) =>
+        entered(thread, call, () => unreadableAsData(thread, call, recover(thread))),
       processHead: (call) =>
-        entered(thread, call, unreadableAsData(thread, call, processHead(thread, call))),
-      status: (call) => read(thread, call, statusCall(thread, call.submissionId)),
+        entered(thread, call, () => unreadableAsData(thread, call, processHead(thread, call))),
+      status: (call) => read(thread, call, () => statusCall(thread, call.submissionId)),
       history: (call) =>
-        read(
-          thread,
-          call,
+        read(thread, call, () =>
           Effect.andThen(
             checkQuery(call),
             reading(thread, "history", () => readPage(thread, call)),
@@ -354,16 +344,15 @@ export const handlers = (thread: Thread) =>
         ),
       observe: (call) =>
         Stream.unwrap(
-          about(call, Effect.as(enter(thread, call), observe(thread, call.after ?? 0))),
+          about(
+            call,
+            Effect.map(enter(thread, call), () => observe(thread, call.after ?? 0)),
+          ),
         ),
-      awaitSettlement: (call) => read(thread, call, awaitSettlement(thread, call)),
-      readState: (call) => read(thread, call, stateCall(thread)),
-      explain: (call) => read(thread, call, explainCall(thread, call)),
+      awaitSettlement: (call) => read(thread, call, () => awaitSettlement(thread, call)),
+      readState: (call) => read(thread, call, () => stateCall(thread)),
+      explain: (call) => read(thread, call, () => explainCall(thread, call)),
       verify: (call) =>
-        read(
-          thread,
-          call,
-          reading(thread, "verify", () => verify(thread, call)),
-        ),
+        read(thread, call, () => reading(thread, "verify", () => verify(thread, call))),
     }),
   )

@@ -163,6 +163,14 @@ describe("a schedule", () => {
     expect(await tags(world.process())).toEqual([])
   })
 
+  it("is removed, also by the first call that an object gets", async () => {
+    const { list, remove, set, world } = makeClock()
+    await taken(set())
+    world.crash()
+    expect(await taken(remove())).toEqual({ removed: true })
+    expect((await list()).schedules).toEqual([])
+  })
+
   it("is gone with its thread", async () => {
     const { set, world } = makeClock()
     await set()
