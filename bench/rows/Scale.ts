@@ -32,7 +32,7 @@ const smallMillis = new Map<Product, Promise<number>>()
 
 const lanesRow = (lanes: number): Row => ({
   name: `lanes-${lanes}`,
-  title: `a submission, draining ${lanes.toLocaleString("en-US")} due lanes, against 100`,
+  title: `a submission, draining ${lanes.toLocaleString("en-US")} due lanes, objects put away, against 100`,
   unit: "ms",
   budget: atMostOfFloor(1.2, "100 lanes"),
   runs: 1,
