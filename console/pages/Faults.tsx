@@ -7,6 +7,7 @@ import { hrefOf } from "../lib/Route.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
+import { ListEnd } from "../parts/ListEnd.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { OpenCard } from "../parts/OpenCard.tsx"
 import { Ago, Since } from "../parts/Time.tsx"
@@ -50,12 +51,7 @@ export const Faults = ({ ownerId }: { readonly ownerId: string }) => {
           </li>
         ))}
       </ul>
-      {list.isReading ? <p class="empty">Reading…</p> : undefined}
-      {list.isWhole || list.isReading ? undefined : (
-        <button type="button" class="quiet" onClick={list.more}>
-          More
-        </button>
-      )}
+      <ListEnd list={list} />
     </div>
   )
 }

@@ -6,6 +6,7 @@ import { countOf, plural } from "../lib/Format.ts"
 import { hrefOf } from "../lib/Route.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
+import { ListEnd } from "../parts/ListEnd.tsx"
 import { Since } from "../parts/Time.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { VirtualList } from "../parts/VirtualList.tsx"
@@ -174,12 +175,7 @@ export const Obligations = ({
         }}
         onEnd={list.more}
       />
-      {list.isReading ? <p class="empty">Reading…</p> : undefined}
-      {!list.isReading && !list.isWhole ? (
-        <button type="button" class="quiet" onClick={list.more}>
-          Read more
-        </button>
-      ) : undefined}
+      <ListEnd list={list} />
     </div>
   )
 }

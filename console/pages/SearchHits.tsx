@@ -5,6 +5,7 @@ import { hrefOf } from "../lib/Route.ts"
 import { piecesOf } from "../lib/Snippet.ts"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
+import { ListEnd } from "../parts/ListEnd.tsx"
 import { Ago } from "../parts/Time.tsx"
 import { VirtualList } from "../parts/VirtualList.tsx"
 import { heddle } from "../state/Deployment.ts"
@@ -74,7 +75,7 @@ export const SearchHits = ({
         }}
         onEnd={list.more}
       />
-      {list.isReading ? <p class="empty">Searching…</p> : undefined}
+      <ListEnd list={list} />
     </>
   )
 }

@@ -6,6 +6,7 @@ import { countOf, plural, straight } from "../lib/Format.ts"
 import { hrefOf, type ThreadFilter } from "../lib/Route.ts"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
+import { ListEnd } from "../parts/ListEnd.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { Ago } from "../parts/Time.tsx"
 import { VirtualList } from "../parts/VirtualList.tsx"
@@ -232,7 +233,7 @@ const List = (props: FilterProps) => {
         }}
         onEnd={list.more}
       />
-      {list.isReading ? <p class="empty">Reading…</p> : undefined}
+      <ListEnd list={list} />
     </>
   )
 }

@@ -172,6 +172,22 @@ describe("the list of threads", () => {
     await main.getByText("No title has these words").waitFor()
   })
 
+  it("goes on where it has stopped looking: behind page after page on which nothing is like that", async () => {
+    const { goTo, main, page, signIn } = await openWorld()
+    const pages = await answering(page, (after = "0") =>
+      after === "30"
+        ? { threads: [threadNumber(7)] }
+        : { threads: [], next: `${Number(after) + 1}` },
+    )
+    await goTo("threads?state=faulted")
+    await signIn()
+    await main.getByText("0 threads so far").waitFor()
+    await main.getByRole("button", { name: "Read more" }).click()
+    await main.getByRole("link", { name: "thread-00007" }).waitFor()
+    await main.getByText(/^1 thread$/).waitFor()
+    expect(pages()).toBe(31)
+  })
+
   it("stays quick with ten thousand threads: what is seen is on the page, and no more", async () => {
     const { goTo, main, page, signIn } = await openWorld()
     const pages = await tenThousand(page)
@@ -202,36 +218,51 @@ const settledBut = ({ heddle, ownerId }: World, open: number) =>
     async () => (await heddle.maintenanceStatus({ ownerId })).nonterminal === open,
   )
 
-/** Answers `listThreads` in the deployment's place: pages of a thousand of ten thousand. Gives how many were asked for. */
-const tenThousand = async (page: World["page"]): Promise<() => number> => {
+const threadNumber = (nth: number) => ({
+  threadId: `thread-${String(nth).padStart(5, "0")}`,
+  title: `The title of ${nth}`,
+  state: "idle",
+  activeAt: 1_796_000_000_000,
+  nonterminal: 0,
+  parked: 0,
+  paused: false,
+  tailSequence: 5,
+})
+
+interface PageOfThreads {
+  readonly threads: ReadonlyArray<ReturnType<typeof threadNumber>>
+  readonly next?: string
+}
+
+/** Answers `listThreads` in the deployment's place, a page behind a cursor. Gives how many were asked for. */
+const answering = async (
+  page: World["page"],
+  pageAfter: (after: string | undefined) => PageOfThreads,
+): Promise<() => number> => {
   let asked = 0
   await page.route("**/rpc", async (route) => {
     const [line = "{}"] = (route.request().postData() ?? "").split("\n")
     const request = JSON.parse(line) as { id: string; tag: string; payload: { after?: string } }
     if (request.tag !== "listThreads") return route.continue()
     asked += 1
-    const from = request.payload.after === undefined ? 0 : Number(request.payload.after) + 1
-    const to = Math.min(10_000, from + 1_000)
-    const threads = Array.from({ length: to - from }, (_, index) => ({
-      threadId: `thread-${String(from + index).padStart(5, "0")}`,
-      title: `The title of ${from + index}`,
-      state: "idle",
-      activeAt: 1_796_000_000_000,
-      nonterminal: 0,
-      parked: 0,
-      paused: false,
-      tailSequence: 5,
-    }))
-    const next = to < 10_000 ? { next: String(to - 1) } : {}
     const exit = {
       _tag: "Exit",
       requestId: request.id,
-      exit: { _tag: "Success", value: { threads, ...next } },
+      exit: { _tag: "Success", value: pageAfter(request.payload.after) },
     }
     return route.fulfill({ contentType: "application/x-ndjson", body: `${JSON.stringify(exit)}\n` })
   })
   return () => asked
 }
+
+/** Pages of a thousand of ten thousand. */
+const tenThousand = (page: World["page"]) =>
+  answering(page, (after) => {
+    const from = after === undefined ? 0 : Number(after) + 1
+    const to = Math.min(10_000, from + 1_000)
+    const threads = Array.from({ length: to - from }, (_, index) => threadNumber(from + index))
+    return { threads, ...(to < 10_000 ? { next: String(to - 1) } : {}) }
+  })
 
 /** Scrolls from the end to the beginning; gives how many rows there were at most on the way. */
 const scrollingThrough = `new Promise((resolve) => {
