@@ -237,6 +237,12 @@ export const Owner = ({ ownerId }: { readonly ownerId: string }) => {
         <p class="empty">{error === undefined ? "Asking the owner…" : undefined}</p>
       ) : (
         <>
+          {status.dirty === undefined ? (
+            <p class="lead">
+              Nothing was ever given to this owner. If you expected work here, look at its id: any
+              id leads to an owner.
+            </p>
+          ) : undefined}
           <Warnings status={status} />
           <Counters status={status} />
         </>

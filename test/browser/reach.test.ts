@@ -138,6 +138,16 @@ describe("the page of an owner", () => {
     await main.getByText(/^1 obligation$/).waitFor()
   })
 
+  it("tells an owner to which nothing was ever given from one that owes nothing", async () => {
+    const { goTo, heddle, main, ownerId, signIn } = await openWorld()
+    const never = main.getByText("Nothing was ever given to this owner")
+    await goTo()
+    await signIn()
+    await never.waitFor()
+    await heddle.submitAndWait({ ownerId, threadId: "a", agent: "echo", input: null })
+    await never.waitFor({ state: "detached" })
+  })
+
   it("has one stream, none while nobody looks, and no call while nothing changes", async () => {
     const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
     await heddle.submitAndWait({ ownerId, threadId: "a", agent: "echo", input: null })
