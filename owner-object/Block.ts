@@ -5,7 +5,8 @@
  * alarm in step with the row, in the same commit.
  *
  * Invariants
- * - B1 One function writes lane rows, and in the same block it lowers the alarm.
+ * - B1 One function writes lane rows, and in the same block it lowers the alarm. A block that writes anything repairs an
+ *   alarm that is missing or given up.
  * - B2 Finishes that wait are taken into the next block, before anything else in it.
  * - B3 The maintenance row is written to the tables of this code, whatever wrote the database before.
  * - B4 A damaged lane is mended by the block that meets it: enrolled, so that a fenced visit heals it, told
@@ -268,6 +269,16 @@ export const totalsOf = (host: ObjectHost, life: Life, more: Tally = noTally): T
   return [life.uncounted, more, rows].reduce(tallied, life.maintenance.totals)
 }
 
+/** Has the alarm ring for what this block wrote; a block that writes and finds none, for all that is due. // B1 */
+const keepAlarm = (block: Block): void => {
+  const { earliestAt: atMillis, host, life, limits, maintenance, now } = block
+  const { alarm, sql } = host.storage
+  if (atMillis !== undefined)
+    AlarmSlot.lower(alarm, sql, life, { ...deadlinesOf(block), atMillis, limits })
+  else if (maintenance !== life.maintenance && AlarmSlot.needsRepair(life, now, limits))
+    AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block))
+}
+
 /** Wakes the pass for what it would not find in time. // B5 */
 const wakePass = ({ earliestAt, life, shown }: Block): void => {
   const { pass } = life
@@ -314,14 +325,7 @@ export const runBlock = <A>(
       block.maintenance = { ...block.maintenance, totals: counted.totals }
       writeMaintenance(host.storage.sql, block.maintenance)
     }
-    if (block.earliestAt !== undefined) {
-      const { alarm, sql } = host.storage
-      AlarmSlot.lower(alarm, sql, life, {
-        ...deadlinesOf(block),
-        atMillis: block.earliestAt,
-        limits,
-      }) // B1
-    }
+    keepAlarm(block)
     return value
   })
   life.maintenance = block.maintenance
