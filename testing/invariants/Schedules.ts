@@ -4,6 +4,7 @@
  *
  * - S1 A paused thread gives itself nothing; one that cannot take its input says why.
  * - S3 A thread gives itself inputs in a turn of its own, which waits while as many attempts run as may.
+ * - S4 A thread whose lane has a fault is looked at when that is tried again, which may be minutes after the world has healed.
  * - S2 An owner that was lost knows its threads again when it is rebuilt; one whose alarm is lost, when somebody comes.
  */
 import { startsAt, type World } from "../World.ts"
@@ -29,12 +30,19 @@ const isBlind = ({ lost, platform }: World, { ownerId, threadId }: Scheduled): b
   lost.has(`${ownerId}/${threadId}`) ||
   platform.object("owner", ownerId).alarm.givenUp
 
+const isFaulted = ({ platform }: World, { ownerId, threadId }: Scheduled): boolean =>
+  platform
+    .object("owner", ownerId)
+    .state.read<{ marks: string }>("SELECT marks FROM lanes WHERE thread_id = ?", threadId)
+    .some(({ marks }) => marks.includes('"faultRetryAt"'))
+
 /** Each schedule that is there has given its thread something not long ago. */
 export const schedulesTick = (world: World, violate: Violate): void => {
   if (world.plan.limits?.runningPerOwner !== undefined) return // S3
   for (const one of world.told.scheduled.values()) {
     const thread = world.platform.object("thread", `${one.ownerId}/${one.threadId}`)
-    if (!thread.state.hasTable("schedules") || isPaused(thread) || isBlind(world, one)) continue // S1 S2
+    if (!thread.state.hasTable("schedules") || isPaused(thread)) continue // S1
+    if (isBlind(world, one) || isFaulted(world, one)) continue // S2, S4
     const [row] = thread.state.read<Row>(
       "SELECT waitsFor, lastAt, createdAt FROM schedules WHERE name = ?",
       one.name,
