@@ -126,8 +126,9 @@ export const laneControls: ReadonlyArray<Control> = [
       { file: "owner-object/Pass.ts", find: "      latch.closeUnsafe()\n", replace: "" },
       {
         file: "owner-object/Pass.ts",
-        find: "        yield* pause(owner, life, pass, latch)",
-        replace: "        latch.closeUnsafe()\n        yield* pause(owner, life, pass, latch)",
+        find: "        yield* pause(owner, life, pass, { latch, lookedAt })",
+        replace:
+          "        latch.closeUnsafe()\n        yield* pause(owner, life, pass, { latch, lookedAt: owner.host.now() })",
       },
     ],
     // One lane's recovery goes on; another comes due when what is due has been looked at, and nothing else wakes.
@@ -144,6 +145,27 @@ export const laneControls: ReadonlyArray<Control> = [
           atPoint(owner, "select:after", nth, { _tag: "Waits", millis: 200 }),
         ),
       ],
+    }),
+  },
+  {
+    name: "a pass is not woken for what is due",
+    invariant: "I19",
+    edits: [
+      {
+        file: "owner-object/Block.ts",
+        find: "if (Math.min(earliestAt ?? Infinity, shownAt) < pass.findsFrom) pass.wake()",
+        replace: "if (shownAt < pass.findsFrom) pass.wake()",
+      },
+    ],
+    // One lane's recovery goes on, and another comes due meanwhile.
+    pinned: world({
+      limits: { projectionMillis: 60_000 },
+      operations: [
+        submits(0, "k0", [step("s", { takesMillis: 5_000 })]),
+        submits(40_000, "k1", [], { thread: 1 }),
+      ],
+      faults: [{ at: 1_000, kind: "crash", object: t0, lastsMillis: 0 }],
+      strikes: [ofRequest(t0, "recover", 1, { _tag: "ReplyLate", millis: 29_000 })],
     }),
   },
 ]
