@@ -109,7 +109,7 @@ const Page = ({
 export const Owners = () => {
   const only = onlyOwner(words.value)
   useEffect(() => {
-    if (only !== undefined) replaceWith({ page: "owner", ownerId: only })
+    if (only !== undefined) replaceWith({ page: "owner", ownerId: only }, { page: "owners" })
   }, [only])
   return (
     <div class="page narrow">

@@ -17,8 +17,17 @@ export const goTo = (to: Route): void => {
   location.hash = hrefOf(to)
 }
 
-/** Changes what the present page shows, without a step on the way back. */
-export const replaceWith = (to: Route): void => {
+const ownerOf = (at: Route): string | undefined => ("ownerId" in at ? at.ownerId : undefined)
+
+const isSamePage = (one: Route, other: Route): boolean =>
+  one.page === other.page && ownerOf(one) === ownerOf(other)
+
+/**
+ * Changes what the page shows that asks, without a step on the way back. Where somebody has gone elsewhere it does nothing:
+ * a page that has been left may not know of it yet.
+ */
+export const replaceWith = (to: Route, asking: Route = to): void => {
+  if (!isSamePage(parseRoute(location.hash), asking)) return
   history.replaceState(history.state, "", hrefOf(to))
   hash.value = location.hash
 }
