@@ -1,10 +1,23 @@
 /** Controls of what an owner knows of its lanes: enrolments, reports, the set in flight, turns. */
 import type { Control } from "./Control.ts"
 import { deadlyScript } from "../DrawScript.ts"
+import type { Strike } from "../Strikes.ts"
 import { atPoint, ofRequest, owner, step, submits, t0, world } from "./Worlds.ts"
 
 /** A client that hears nothing sends nothing again. */
 const vanishes = { "client vanishes": 1 }
+
+/** One lane's recovery goes on for half a minute, and another lane comes due meanwhile. */
+const oneGoesOn = (...strikes: ReadonlyArray<Strike>) =>
+  world({
+    limits: { projectionMillis: 60_000 },
+    operations: [
+      submits(0, "k0", [step("s", { takesMillis: 5_000 })]),
+      submits(40_000, "k1", [], { thread: 1 }),
+    ],
+    faults: [{ at: 1_000, kind: "crash", object: t0, lastsMillis: 0 }],
+    strikes: [ofRequest(t0, "recover", 1, { _tag: "ReplyLate", millis: 29_000 }), ...strikes],
+  })
 
 export const laneControls: ReadonlyArray<Control> = [
   {
@@ -131,21 +144,12 @@ export const laneControls: ReadonlyArray<Control> = [
           "        latch.closeUnsafe()\n        yield* pause(owner, life, pass, { latch, lookedAt: owner.host.now() })",
       },
     ],
-    // One lane's recovery goes on; another comes due when what is due has been looked at, and nothing else wakes.
-    pinned: world({
-      limits: { projectionMillis: 60_000 },
-      operations: [
-        submits(0, "k0", [step("s", { takesMillis: 5_000 })]),
-        submits(40_000, "k1", [], { thread: 1 }),
-      ],
-      faults: [{ at: 1_000, kind: "crash", object: t0, lastsMillis: 0 }],
-      strikes: [
-        ofRequest(t0, "recover", 1, { _tag: "ReplyLate", millis: 29_000 }),
-        ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((nth) =>
-          atPoint(owner, "select:after", nth, { _tag: "Waits", millis: 200 }),
-        ),
-      ],
-    }),
+    // The other comes due when what is due has been looked at, and nothing else wakes.
+    pinned: oneGoesOn(
+      ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((nth) =>
+        atPoint(owner, "select:after", nth, { _tag: "Waits", millis: 200 }),
+      ),
+    ),
   },
   {
     name: "a pass is not woken for what is due",
@@ -157,15 +161,6 @@ export const laneControls: ReadonlyArray<Control> = [
         replace: "if (shownAt < pass.findsFrom) pass.wake()",
       },
     ],
-    // One lane's recovery goes on, and another comes due meanwhile.
-    pinned: world({
-      limits: { projectionMillis: 60_000 },
-      operations: [
-        submits(0, "k0", [step("s", { takesMillis: 5_000 })]),
-        submits(40_000, "k1", [], { thread: 1 }),
-      ],
-      faults: [{ at: 1_000, kind: "crash", object: t0, lastsMillis: 0 }],
-      strikes: [ofRequest(t0, "recover", 1, { _tag: "ReplyLate", millis: 29_000 })],
-    }),
+    pinned: oneGoesOn(),
   },
 ]
