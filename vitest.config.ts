@@ -6,18 +6,8 @@
  */
 import { cloudflareTest } from "@cloudflare/vitest-plugin"
 import { defineConfig } from "vitest/config"
+import { alone } from "./test/alone.ts"
 
-/** Tests that see what others leave running: they take over the timers or the console of their process. */
-const alone = [
-  "test/unit/authorizer/authorizer.test.ts",
-  "test/unit/client/Http.test.ts",
-  "test/unit/loom/{away,restored}.test.ts",
-  "test/unit/observability/JsonLog.test.ts",
-  "test/unit/owner/{damage,deliver,directory,early-alarm,entry,faults,logs,missing-tool}.test.ts",
-  "test/unit/owner/{pass-told,peers,publication,stays,unseen}.test.ts",
-  "test/unit/testing/TestDeployment.test.ts",
-  "test/unit/thread/logs.test.ts",
-]
 const underLoad = ["test/process/load.test.ts", "test/process/restart.test.ts"]
 
 process.env["WRANGLER_SEND_METRICS"] ??= "false"
@@ -45,7 +35,7 @@ export default defineConfig({
         },
       },
       {
-        test: { name: "alone", include: alone, environment: "node", testTimeout: 20_000 },
+        test: { name: "alone", include: [...alone], environment: "node", testTimeout: 20_000 },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./test/workerd/wrangler.toml" } })],

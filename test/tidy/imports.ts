@@ -30,7 +30,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   scripts: everything,
   bench: everything,
   test: [...everything, "bench", "console"],
-  "vitest.config.ts": [],
+  "vitest.config.ts": ["test"],
 }
 
 const isRelative = (specifier: string): boolean => specifier.startsWith(".")

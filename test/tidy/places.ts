@@ -5,7 +5,10 @@
  * - P2 One file writes the alarm; threads have none.
  * - P3 Objects take time, chance and timers from their host.
  * - P4 One file, and the constructors of the classes, know the platform's state.
+ * - P5 A unit test that takes over what its process has once runs alone.
  */
+import { matchesGlob } from "node:path"
+import { alone } from "../alone.ts"
 import { folderOf, isProduct, type Repository, type Violation } from "./Repository.ts"
 import type { Name, SourceFile } from "./SourceFile.ts"
 
@@ -106,3 +109,18 @@ export const oneAdapterKnowsThePlatform = ({ sources }: Repository): ReadonlyArr
         .filter(({ name }) => /^DurableObject(State|Storage|Transaction)$/.test(last(name))) // P4
         .map((name) => at(file, name, "known to the platform adapter alone")),
     )
+
+const takesOver = [
+  /\bvi\.(useFakeTimers|getTimerCount|setSystemTime)\b/,
+  /\bspyOn\(\s*(console|globalThis)\b/,
+  /from "[^"]*\/(logged|consoleLines)\.ts"/, // They spy on the console.
+]
+
+/** P5 */
+export const whoTakesOverIsAlone = ({ texts }: Repository): ReadonlyArray<Violation> =>
+  [...texts]
+    .filter(([path]) => /^(test\/unit|examples)\/.*\.test\.ts$/.test(path))
+    .filter(([path]) => !path.endsWith("tidy.test.ts")) // Its samples are texts.
+    .filter(([, text]) => takesOver.some((words) => words.test(text)))
+    .filter(([path]) => !alone.some((glob) => matchesGlob(path, glob))) // P5
+    .map(([path]) => `${path}: takes over its process: name it in test/alone.ts`)

@@ -246,6 +246,25 @@ const placeFacts: ReadonlyArray<Fact> = [
       },
     ],
   },
+  {
+    title: "a unit test that takes over its process runs alone",
+    rule: places.whoTakesOverIsAlone,
+    samples: [
+      {
+        bad: {
+          "test/unit/A.test.ts": "vi.useFakeTimers()",
+          "test/unit/B.test.ts": "vi\n  .spyOn(console, method)",
+          "examples/C.test.ts": 'import { logged } from "../test/unit/owner/logged.ts"',
+        },
+        finds: ["test/unit/A.test.ts: takes over", "unit/B.test.ts: takes", "examples/C.test.ts"],
+        good: {
+          "test/unit/sdk/http.test.ts": "vi.useFakeTimers()",
+          "test/unit/A.test.ts": "vi.spyOn(world.storage, method)",
+          "test/process/A.test.ts": "vi.useFakeTimers()",
+        },
+      },
+    ],
+  },
 ]
 
 const wordFacts: ReadonlyArray<Fact> = [
