@@ -420,16 +420,19 @@ describe("an alarm", () => {
     const world = makeOwnerWorld({ alarmLagMillis: 20 })
     await run(world.submit("due"))
     const served = () => world.thread("due").settled.length > 0
+    const accepted: Array<number> = []
     const clients = Array.from({ length: 64 }, async (_, index) => {
-      while (!served()) {
+      let count = 0
+      for (; count < 50 && !served(); count++) {
         await run(Effect.exit(world.submit(`busy-${index}`)))
         await new Promise((resolve) => setImmediate(resolve))
       }
+      accepted.push(count)
     })
-    const started = Date.now()
     await world.alarmsUntil("the due lane was served", served)
     await Promise.all(clients)
-    expect(Date.now() - started).toBeLessThan(1_000)
+    // Not one of them had to stop first.
+    expect(Math.max(...accepted)).toBeLessThan(50)
   })
 
   it("outlives a pass that hangs beyond its ceiling", async () => {
