@@ -111,7 +111,7 @@ export const oneAdapterKnowsThePlatform = ({ sources }: Repository): ReadonlyArr
     )
 
 const takesOver = [
-  /\bvi\.(useFakeTimers|getTimerCount|setSystemTime)\b/,
+  /\bvi\.(useFakeTimers|getTimerCount|setSystemTime|stubGlobal)\b/,
   /\bspyOn\(\s*(console|globalThis)\b/,
   /from "[^"]*\/(logged|consoleLines)\.ts"/, // They spy on the console.
 ]
