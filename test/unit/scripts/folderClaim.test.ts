@@ -96,9 +96,12 @@ describe("the birth of a process", () => {
 
   it("is absent for a process that has ended and was not asked about", async () => {
     // The inner shell ends when told to; the outer one has become another program by then, which
-    // does not know of it.
-    const script = 'exec 3<&0; (read -r _ <&3) & echo $!; exec sh -c "echo ready; exec sleep 60"'
-    const parent = spawn("/bin/sh", ["-c", script], { stdio: ["pipe", "pipe", "ignore"] })
+    // does not know of it. That is no shell: after a command of its own a shell asks about whoever ended meanwhile.
+    const waits = 'console.log("ready"); setTimeout(() => undefined, 60_000)'
+    const script = `exec 3<&0; (read -r _ <&3) & echo $!; exec "$0" -e '${waits}'`
+    const parent = spawn("/bin/sh", ["-c", script, process.execPath], {
+      stdio: ["pipe", "pipe", "ignore"],
+    })
     let printed = ""
     for await (const chunk of parent.stdout) {
       printed += String(chunk)
