@@ -15,11 +15,12 @@ import { runPlan, type Violation } from "../testing/Simulation.ts"
 import { coverageLines } from "../testing/CoverageTable.ts"
 import { tell } from "../testing/Tell.ts"
 import { showControls } from "./controls.ts"
-import { flagsOf, runScript, UsageError } from "./flags.ts"
+import { flagsOf, runScript } from "./flags.ts"
+import { type Asked, askedOf, type Range, simulateFlags } from "./simulateFlags.ts"
 
 const usage = `usage: npm run simulate -- --seeds A..B [--json [--hashes]] [--workers N]
-       npm run simulate -- --seed N [--trace]
-       npm run simulate -- --controls [--only NAME] [--search] [--seeds A..B] [--json] [--workers N]
+       npm run simulate -- --seed N [--trace | --json]
+       npm run simulate -- --controls [--only NAME] [--search [--seeds A..B]] [--json] [--workers N]
 
 Runs seeds of the simulation. --hashes also tells the trace hash of each. --seed N runs one; --trace prints all that happened in it. --controls runs broken
 copies of the product, which the simulation must catch: as they are pinned, or by --search at random.`
@@ -100,7 +101,7 @@ const inWorker = (share: Share): Promise<Found> =>
     child.once("exit", (code) => reject(new Error(`a worker ended with code ${code}`)))
   })
 
-const runShared = async (from: number, to: number, workers: number): Promise<Found> => {
+const runShared = async ({ from, to }: Range, workers: number): Promise<Found> => {
   if (workers === 1) return runSeeds(every(from, to, 1))
   const shares = Array.from({ length: workers }, (_, index) =>
     inWorker({ from: from + index, to, by: workers }),
@@ -110,12 +111,7 @@ const runShared = async (from: number, to: number, workers: number): Promise<Fou
   return all
 }
 
-const rangeOf = (text: string): { readonly from: number; readonly to: number } => {
-  const match = /^(\d+)\.\.(\d+)$/.exec(text)
-  const [from, to] = [Number(match?.[1]), Number(match?.[2])]
-  if (match === null || from > to) throw new UsageError("--seeds takes A..B, such as 1..1000")
-  return { from, to }
-}
+type Of<Tag extends Asked["_tag"]> = Extract<Asked, { readonly _tag: Tag }>
 
 const one = async (seed: number, trace: boolean): Promise<void> => {
   const outcome = await runPlan(drawPlan(seed), { traceLines: trace ? 1_000_000 : 0 })
@@ -135,45 +131,47 @@ const tellShortest = async ([violation]: ReadonlyArray<Violation>): Promise<void
   if (shortest !== undefined) for (const line of tell(shortest)) console.log(line)
 }
 
-const main = async (): Promise<void> => {
-  const flags = flagsOf({
-    seeds: { type: "string" },
-    seed: { type: "string" },
-    workers: { type: "string" },
-    trace: { type: "boolean" },
-    controls: { type: "boolean" },
-    only: { type: "string" },
-    search: { type: "boolean" },
-    json: { type: "boolean" },
-    hashes: { type: "boolean" },
-  })
-  if (flags.seed !== undefined) return one(Number(flags.seed), flags.trace === true)
-  const asked = Math.min(Number(flags.workers ?? availableParallelism()), availableParallelism()) // S1
-  const workers = Math.max(1, asked)
-  if (flags.controls === true)
-    return showControls({
-      only: flags.only,
-      search: flags.search === true,
-      json: flags.json === true,
-      seeds: rangeOf(flags.seeds ?? "1..3000"),
-      workers,
-    })
-  const { from, to } = rangeOf(flags.seeds ?? "1..1000")
-  const begun = performance.now()
-  const found = await runShared(from, to, workers)
-  const perSecond = Math.round((found.schedules / (performance.now() - begun)) * 10_000) / 10
+/** What was found, for machines or in words. */
+const show = async (found: Found, asked: Of<"Seeds">, seconds: number): Promise<void> => {
   const { faults, schedules, violations } = found
-  const hashes = flags.hashes === true ? { hashes: found.hashes } : {}
-  if (flags.json === true)
+  const perSecond = Math.round((schedules / seconds) * 10) / 10
+  const hashes = asked.hashes ? { hashes: found.hashes } : {}
+  if (asked.json) {
     console.log(JSON.stringify({ schedules, perSecond, faults, violations, ...hashes }))
-  else {
-    console.log(`${schedules} schedules, ${perSecond} a second, ${found.submissions} submissions`)
-    for (const line of coverageLines(found.covered, faults)) console.log(line)
-    for (const { detail, invariant, seed } of violations)
-      console.log(`seed ${seed}: ${invariant}: ${detail}`)
-    await tellShortest(violations)
+    return
   }
-  if (violations.length > 0) process.exitCode = 1 // S3
+  console.log(`${schedules} schedules, ${perSecond} a second, ${found.submissions} submissions`)
+  for (const line of coverageLines(found.covered, faults)) console.log(line)
+  for (const { detail, invariant, seed } of violations)
+    console.log(`seed ${seed}: ${invariant}: ${detail}`)
+  await tellShortest(violations)
+}
+
+const runAll = async (asked: Of<"Seeds">): Promise<void> => {
+  const { from, to } = asked.seeds
+  const begun = performance.now()
+  const found = await runShared(asked.seeds, asked.workers)
+  await show(found, asked, (performance.now() - begun) / 1_000)
+  const planned = to - from + 1
+  if (found.schedules !== planned)
+    throw new Error(`${found.schedules} schedules ran, and ${planned} should have`) // S3
+  if (found.violations.length > 0) process.exitCode = 1 // S3
+}
+
+const main = async (): Promise<void> => {
+  const asked = askedOf(flagsOf(simulateFlags), availableParallelism()) // S1
+  switch (asked._tag) {
+    case "Controls":
+      return showControls(asked)
+    case "Seeds":
+      return runAll(asked)
+    case "One": {
+      const { json, seed, trace } = asked
+      if (!json) return one(seed, trace)
+      const seeds = { from: seed, to: seed }
+      return runAll({ _tag: "Seeds", seeds, workers: 1, json, hashes: false })
+    }
+  }
 }
 
 const share = process.env["SIMULATE_SHARE"]

@@ -69,7 +69,8 @@ const submit = (client: Client, operation: Submit, doing: Doing): Effect.Effect<
   const address = doing.plan.threads[operation.thread]
   if (address === undefined) return Effect.void
   const intent = doing.told.intent(operation, address, doing.queue.now())
-  const vanishes = doing.faults.strike("client vanishes")
+  const where = () => operation.key
+  const vanishes = doing.faults.strike("client vanishes", where)
   const once = persist(submitCall(client, intent, doing), () => vanishes).pipe(
     Effect.matchEffect({
       onSuccess: (receipt) => {
@@ -82,7 +83,7 @@ const submit = (client: Client, operation: Submit, doing: Doing): Effect.Effect<
         }),
     }),
   )
-  return doing.faults.strike("client sends twice")
+  return doing.faults.strike("client sends twice", where)
     ? Effect.asVoid(Effect.all([once, once], { concurrency: "unbounded" }))
     : once
 }
@@ -98,7 +99,8 @@ const submitMany = (
     const alone = { ...one, _tag: "Submit", at, client: by } as const
     return address === undefined ? [] : [doing.told.intent(alone, address, doing.queue.now())]
   })
-  const vanishes = doing.faults.strike("client vanishes")
+  const where = () => submissions.map(({ key }) => key).join(" ")
+  const vanishes = doing.faults.strike("client vanishes", where)
   const once = Effect.andThen(
     submitAll(client.rpcs.owner, intents, {
       send: (intent) => submissionOf(intent, doing),
@@ -110,7 +112,7 @@ const submitMany = (
       { concurrency: "unbounded", discard: true },
     ),
   )
-  return doing.faults.strike("client sends twice")
+  return doing.faults.strike("client sends twice", where)
     ? Effect.asVoid(Effect.all([once, once], { concurrency: "unbounded" }))
     : once
 }

@@ -43,10 +43,10 @@ export type FaultKind = (typeof faultKinds)[number]
 export type FaultRates = Partial<Readonly<Record<FaultKind, number>>>
 
 export interface Faults {
-  /** Whether this fault happens here. */
-  readonly strike: (kind: FaultKind) => boolean
+  /** Whether this fault happens here; `where` tells it to those who read what happened. */
+  readonly strike: (kind: FaultKind, where?: () => string) => boolean
   /** Notes a fault that was planned; false if this run goes without it. */
-  readonly planned: (kind: FaultKind) => boolean
+  readonly planned: (kind: FaultKind, where: string) => boolean
   readonly heal: () => void
   readonly isHealed: () => boolean
   /** How often each kind has happened. */
@@ -59,6 +59,8 @@ export interface Happened {
   /** Its place among all that would have happened. */
   readonly index: number
   readonly kind: FaultKind
+  /** Of which object, at which failpoint, to which call; empty where there is nothing to tell. */
+  readonly where: string
   readonly at: number
 }
 
@@ -77,22 +79,22 @@ export const makeFaults = (options: FaultOptions): Faults => {
   const happened: Array<Happened> = []
   let healed = false
   let next = 0
-  const happens = (kind: FaultKind): boolean => {
+  const happens = (kind: FaultKind, where: string): boolean => {
     const index = next++
     if (without.has(index)) return false // F1
     counts[kind] = (counts[kind] ?? 0) + 1
-    happened.push({ index, kind, at: now() })
+    happened.push({ index, kind, where, at: now() })
     trace.note("fault", kind, index)
     return true
   }
   return {
-    strike: (kind) => {
+    strike: (kind, where) => {
       if (healed) return false // F2
       const rate = rates[kind]
       if (rate === undefined || !random.chance(rate)) return false
-      return happens(kind)
+      return happens(kind, where?.() ?? "")
     },
-    planned: (kind) => !healed && happens(kind), // F2
+    planned: (kind, where) => !healed && happens(kind, where), // F2
     heal: () => {
       healed = true
     },

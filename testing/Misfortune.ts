@@ -125,7 +125,7 @@ const failStorage = (
 const strike = (world: World, doing: Doing, fault: PlannedFault): void => {
   const { faults, platform, queue } = world
   const object = objectAt(world, fault.object)
-  if (!faults.planned(fault.kind)) return
+  if (!faults.planned(fault.kind, object.name)) return
   switch (fault.kind) {
     case "crash":
       return platform.crash(object)

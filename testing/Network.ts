@@ -74,6 +74,10 @@ interface Settled {
   readonly reject: (error: Error) => void
 }
 
+/** A message as those read it who look for what went wrong. */
+const wordsOf = ({ name }: Route, message: WireMessage): string =>
+  `${message._tag === "Request" ? message.tag : "interrupt"} to ${name}`
+
 export const makeNetwork = (options: NetworkOptions): Network => {
   const { faults, onAnswer, onLand, queue } = options
   const { random } = queue
@@ -109,12 +113,12 @@ export const makeNetwork = (options: NetworkOptions): Network => {
   const answer = (route: Route, settled: Settled, message: WireMessage, exit: WireExit): void => {
     onAnswer(route.name, message, exit)
     const { struck } = route
-    if (struck?._tag === "ReplyLost" || faults.strike("reply lost"))
+    if (struck?._tag === "ReplyLost" || faults.strike("reply lost", () => wordsOf(route, message)))
       return fail(route, settled, lost())
     const delay =
       struck?._tag === "ReplyLate"
         ? struck.millis
-        : faults.strike("reply late")
+        : faults.strike("reply late", () => wordsOf(route, message))
           ? random.between(100, 45_000)
           : latency()
     reach(route, `reply ${route.name}`, delay, () => settled.resolve(exit))
@@ -162,12 +166,13 @@ export const makeNetwork = (options: NetworkOptions): Network => {
     const struck =
       message._tag === "Request" ? options.strikes?.(sent.name, message.tag) : undefined
     const route: Route = struck === undefined ? sent : { ...sent, struck }
-    if (struck?._tag === "Lost" || faults.strike("request lost"))
+    const where = () => wordsOf(route, message)
+    if (struck?._tag === "Lost" || faults.strike("request lost", where))
       return fail(route, settled, lost())
     const delay =
       struck?._tag === "Late"
         ? struck.millis
-        : faults.strike("request late")
+        : faults.strike("request late", where)
           ? random.between(50, 40_000)
           : latency()
     const landing = (after: number, waits: Settled) =>
@@ -179,8 +184,9 @@ export const makeNetwork = (options: NetworkOptions): Network => {
       )
     landing(delay, settled)
     if (struck?._tag === "Replayed") landing(delay + struck.millis, nobody) // N4
-    if (faults.strike("request doubled")) landing(delay + latency(), nobody)
-    if (faults.strike("request replayed")) landing(delay + random.between(500, 20_000), nobody) // N4
+    if (faults.strike("request doubled", where)) landing(delay + latency(), nobody)
+    if (faults.strike("request replayed", where))
+      landing(delay + random.between(500, 20_000), nobody) // N4
     // A caller may be told that the connection broke while its request is still on its way. // N3
     if (delay > 1_000 && struck === undefined && random.chance(0.5)) fail(route, settled, lost())
   }

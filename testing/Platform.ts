@@ -84,7 +84,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
     const { alarm } = object
     alarm.dueAt = at
     if (alarm.timer !== undefined) alarm.timer.cancelled = true // P2
-    const late = faults.strike("alarm late")
+    const late = faults.strike("alarm late", () => object.name)
       ? random.between(1_000, 90_000)
       : random.below(options.alarmLagMillis)
     alarm.timer = queue.at(

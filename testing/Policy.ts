@@ -93,7 +93,7 @@ export const policyOf = (plan: Policed, faults: Faults): Authorizer | undefined 
     : {
         authorize: (question) =>
           Effect.suspend((): Effect.Effect<void, OperationDenied | "broken"> => {
-            if (faults.strike("policy fails"))
+            if (faults.strike("policy fails", () => question.operation))
               return faults.happened().length % 2 === 0 ? Effect.never : Effect.fail("broken") // P2
             return denies(plan, question)
               ? Effect.fail(new OperationDenied({ operation: question.operation }))

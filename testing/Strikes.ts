@@ -100,8 +100,17 @@ interface Counted {
   left: number
 }
 
+/** Where it strikes, as those read it who look for what went wrong. */
+const whereOf = ({ name, strike }: Counted): string => {
+  if (strike._tag === "AtPoint") return `${name} at ${strike.point}`
+  return strike._tag === "OfRequest" ? `${strike.tag} to ${name}` : name
+}
+
 /** `planned` notes a fault, and says whether this run has it. */
-export const makeStrikes = (plan: Places, planned: (kind: FaultKind) => boolean): Strikes => {
+export const makeStrikes = (
+  plan: Places,
+  planned: (kind: FaultKind, where: string) => boolean,
+): Strikes => {
   const all = (plan.strikes ?? []).map((strike): Counted => ({
     strike,
     name: nameAt(plan, strike.object),
@@ -112,7 +121,7 @@ export const makeStrikes = (plan: Places, planned: (kind: FaultKind) => boolean)
     let found: Strike | undefined
     for (const one of all) {
       if (!isMeant(one) || --one.left !== 0) continue
-      if (planned(kindOf(one.strike))) found ??= one.strike
+      if (planned(kindOf(one.strike), whereOf(one))) found ??= one.strike
     }
     return found
   }

@@ -4,6 +4,7 @@ import { isTalk, type Op } from "./Script.ts"
 import type { Shrunk } from "./Shrink.ts"
 import { talkWords } from "./TalkWords.ts"
 import { startsAt } from "./World.ts"
+import { worldWords } from "./WorldWords.ts"
 
 const opWords = (op: Op): string => {
   if (op._tag !== "Parallel" && isTalk(op)) return talkWords(op, opWords)
@@ -75,9 +76,13 @@ export const tell = ({ outcome, plan }: Shrunk): ReadonlyArray<string> => {
   return [
     `Seed ${plan.seed} violates ${violation?.invariant}: ${violation?.detail}`,
     `Owners ${plan.owners.join(", ")}; messages take up to ${plan.latencyMillis} ms, flushes ${plan.flushMillis} ms; the world heals after ${plan.healsAt} ms.`,
+    ...worldWords(plan).map((sentence) => `  ${sentence}`),
     ...plan.operations.map(
       (one) => `  at ${one.at} ms client ${one.client} ${operationWords(plan, one)}`,
     ),
-    ...outcome.happened.map(({ at, kind }) => `  at ${at - startsAt} ms: ${kind}`),
+    ...outcome.happened.map(
+      ({ at, kind, where }) =>
+        `  at ${at - startsAt} ms: ${kind}${where === "" ? "" : `: ${where}`}`,
+    ),
   ]
 }

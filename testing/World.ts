@@ -142,11 +142,12 @@ const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
       if (!incarnation.holdsStorage) return Effect.void
       const struck = world.strikes.atPoint(object.name, point)
       if (struck !== undefined) return struckAt(world, object, point, struck)
-      if (world.faults.strike("replaced, the old one runs on")) {
+      const where = () => `${object.name} at ${point}`
+      if (world.faults.strike("replaced, the old one runs on", where)) {
         world.platform.replace(object)
         return Effect.void
       }
-      if (!world.faults.strike("crash at a failpoint")) return Effect.void
+      if (!world.faults.strike("crash at a failpoint", where)) return Effect.void
       world.coverage.crash(object, point)
       world.platform.crash(object)
       return Effect.never

@@ -26,9 +26,24 @@ beforeEach(() => {
   return () => vi.unstubAllGlobals()
 })
 
+/** The parts of it that are asked here: it is compiled for browsers, and so not beside this file. */
+interface Places {
+  readonly stepTaken: () => void
+  readonly keeper: () => (question: string, list: unknown) => void
+  readonly keptList: (
+    question: string,
+  ) => { readonly list: unknown; readonly scroll: () => void } | undefined
+}
+
+interface Session {
+  readonly token: { value: string }
+}
+
+const load = (file: string): Promise<unknown> => import(`../../../console/state/${file}.ts`)
+
 const open = async () => {
   const browser = makeBrowser()
-  return { ...browser, places: await import("../../../console/state/Places.ts") }
+  return { ...browser, places: (await load("Places")) as Places }
 }
 
 describe("a step", () => {
@@ -54,7 +69,7 @@ describe("a step", () => {
 
   it("keeps nothing of who has left, and of twenty pages at most", async () => {
     const { back, places, push } = await open()
-    const { token } = await import("../../../console/state/Session.ts")
+    const { token } = (await load("Session")) as Session
     token.value = "t"
     const keepAndGo = (name: string) => {
       const keep = places.keeper()
