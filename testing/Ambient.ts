@@ -32,6 +32,7 @@ const replacements = ({ now, onLeak, random }: AmbientOptions): Replaced => {
     // A1
     [Math, "random", random.next],
     [Date, "now", now],
+    [globalThis, "Date", dateAt(now)],
     [performance, "now", now],
     [process.hrtime, "bigint", nanos],
     [crypto, "randomUUID", () => uuid(random)],
@@ -47,6 +48,14 @@ const replacements = ({ now, onLeak, random }: AmbientOptions): Replaced => {
     [globalThis, "setImmediate", leak("setImmediate")],
   ]
 }
+
+/** Tells the given time to whoever makes a date of now; every other date is what it was. */
+const dateAt = (now: () => number): DateConstructor =>
+  new Proxy(Date, {
+    construct: (target, given: ReadonlyArray<unknown>, made) =>
+      Reflect.construct(target, given.length === 0 ? [now()] : given, made) as Date,
+    apply: (target) => new target(now()).toString(),
+  })
 
 /** Runs work with everything replaced. Synchronous: nothing else of the process runs meanwhile. */
 export const withAmbient = <A>(options: AmbientOptions, work: () => A): A => {

@@ -11,6 +11,7 @@ import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import type { Sender } from "./Network.ts"
 import { NoAnswer, type TestClock } from "./TestClock.ts"
 import type { TestObjects } from "./TestObjects.ts"
+import type { Turning } from "./Turning.ts"
 
 export interface CallerOptions {
   readonly objects: TestObjects
@@ -21,7 +22,7 @@ export interface CallerOptions {
 
 export interface Caller {
   /** Runs an effect to its end. Throws what it fails with. // A1 */
-  readonly run: <A, E>(effect: Effect.Effect<A, E, HeddleClient>) => A
+  readonly run: <A, E>(effect: Effect.Effect<A, E, HeddleClient>) => Turning<A>
 }
 
 export const makeCaller = (options: CallerOptions): Caller => {
@@ -40,9 +41,9 @@ export const makeCaller = (options: CallerOptions): Caller => {
     Context.merge(context, Effect.runSync(Effect.provideContext(client, context))),
   )
   return {
-    run: (effect) => {
+    run: function* (effect) {
       const fiber = run(effect)
-      clock.until(() => fiber.pollUnsafe() !== undefined)
+      yield* clock.until(() => fiber.pollUnsafe() !== undefined)
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
         fiber.interruptUnsafe()

@@ -12,6 +12,27 @@ export class NotSettled extends Data.TaggedError("NotSettled")<{
   readonly explained: ReadonlyArray<RecoveryExplanation>
 }> {}
 
+/** Whether all that it waits for is somebody's to do, for as long as they like. */
+const isStuck = ({ heldBy, state, waits }: RecoveryExplanation): boolean => {
+  const all = [...waits, ...heldBy]
+  if (state === "running" || all.length === 0) return false
+  return all.every(({ untilAt, whoCanAct }) => untilAt === undefined && whoCanAct !== "nobody")
+}
+
+/** Whether anything of a thread's open work goes on by itself, at once or at a time. */
+export const goesOn = (open: ReadonlyArray<RecoveryExplanation>): boolean =>
+  open.some((one) => {
+    const isBehind = open.some(
+      (other) => other.sequence < one.sequence && other.state === "suspended" && isStuck(other),
+    )
+    // What has joined goes on with the run that it is of.
+    return one.state !== "joined" && !isStuck(one) && !isBehind
+  })
+
+/** When the waits of open work end by themselves. */
+export const timesOf = (explained: ReadonlyArray<RecoveryExplanation>): ReadonlyArray<number> =>
+  explained.flatMap((one) => [...one.waits, ...one.heldBy].flatMap(({ untilAt = 0 }) => untilAt))
+
 const realTime =
   "nothing is due. Code that waits for real timers or real I/O is not moved by the test clock"
 

@@ -77,6 +77,8 @@ export interface Queue {
   /** Runs the next thing. False when there is none before `until`. */
   readonly step: (until: number) => boolean
   readonly steps: () => number
+  /** Whether nothing can run without time, or an event, going on. */
+  readonly isIdle: () => boolean
   /** Things that wait, dead ones left aside. */
   readonly waiting: () => number
 }
@@ -280,6 +282,7 @@ export const makeQueue = ({ pace, random, startsAt, trace: makeTrace }: QueueOpt
     at,
     step,
     steps: () => steps,
+    isIdle: () => ready.length === 0,
     waiting: () => ready.length + heap.all().filter((event) => !isOver(event)).length,
   }
 }

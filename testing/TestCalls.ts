@@ -5,7 +5,7 @@ import type { AbortReply } from "../contracts/Abort.ts"
 import { NotAwaiting } from "../contracts/Errors.ts"
 import { callbackAddress, type CallbackToken } from "../contracts/Callback.ts"
 import type { ExplainedWait, RecoveryExplanation } from "../contracts/Explain.ts"
-import { IdempotencyKey, OwnerId, StepName, type ThreadId } from "../contracts/Identifiers.ts"
+import { IdempotencyKey, OwnerId, StepName, ThreadId } from "../contracts/Identifiers.ts"
 import type { JournalRecord } from "../contracts/JournalRecord.ts"
 import type { Obligation } from "../contracts/Obligation.ts"
 import type { PauseReply } from "../contracts/Pause.ts"
@@ -17,9 +17,10 @@ import type { RetryReply } from "../contracts/Retry.ts"
 import type { Settlement } from "../contracts/Settlement.ts"
 import type { Receipt } from "../contracts/Submission.ts"
 import type { Agent, Json } from "../thread-actors/Agent.ts"
-import { notSettled } from "./NotSettled.ts"
+import { goesOn, notSettled, timesOf } from "./NotSettled.ts"
 import { horizonMillis, Restless } from "./TestClock.ts"
 import { addressOf, type Place, type TestKit } from "./TestKit.ts"
+import type { Turning } from "./Turning.ts"
 
 /** An input as its agent's handler gets it. */
 export interface TestSubmission<In, Out, Err, State> {
@@ -45,7 +46,10 @@ export interface TestCalls {
   readonly submit: <In, Out, Err, State>(
     submission: TestSubmission<In, Out, Err, State>,
   ) => Promise<Receipt>
-  /** Moves time until this submission has settled. Rejects with `NotSettled` if that needs somebody. */
+  /**
+   * Moves time until this submission has settled. Rejects with `NotSettled` if that needs somebody, without moving time
+   * where nothing of the deployment goes on by itself.
+   */
   readonly settled: (receipt: Receipt) => Promise<Settlement>
   /** All records of a thread, oldest first. */
   readonly history: (place: Place) => Promise<ReadonlyArray<JournalRecord>>
@@ -119,17 +123,37 @@ const submit = <In, Out, Err, State>(
 /** How often a submission is looked at before it is told that it does not come to an end. */
 const turnsMax = 5_000
 
-const settled = ({ caller, clock, objects }: TestKit, receipt: Receipt): Settlement => {
+/** The open work of a thread, and what it waits for. */
+const openOf = ({ caller }: TestKit, name: string) => {
+  const [ownerId = "", threadId = ""] = name.split("/")
+  const place = { ownerId: OwnerId.make(ownerId), threadId: ThreadId.make(threadId) }
+  return caller.run(withClient(({ rpc }) => rpc.explain(place)))
+}
+
+/** Whether any thread of the deployment goes on by itself. */
+const anyGoesOn = function* (kit: TestKit): Turning<boolean> {
+  for (const { kind, name } of kit.objects.platform.objects())
+    if (kind === "thread" && goesOn(yield* openOf(kit, name))) return true
+  return false
+}
+
+const settled = function* (kit: TestKit, receipt: Receipt): Turning<Settlement> {
+  const { caller, clock, objects } = kit
   const { ownerId, submissionId, threadId } = receipt
-  const until = objects.queue.now() + horizonMillis
+  let until = objects.queue.now() + horizonMillis
   for (let turn = 0; turn < turnsMax; turn++) {
-    clock.settle()
+    yield* clock.settle()
     const asked = withClient(({ rpc }) => rpc.status({ ownerId, threadId, submissionId }))
-    const { settlement } = caller.run(asked)
+    const { settlement } = yield* caller.run(asked)
     if (settlement !== undefined) return settlement
-    if (clock.next(until)) continue
-    const explained = withClient(({ rpc }) => rpc.explain({ ownerId, threadId, submissionId }))
-    throw notSettled(receipt, caller.run(explained))
+    const open = yield* openOf(kit, `${ownerId}/${threadId}`)
+    until = Math.max(until, ...timesOf(open))
+    const isWaitedFor = goesOn(open) || (yield* anyGoesOn(kit))
+    if (isWaitedFor && (yield* clock.next(until))) continue
+    throw notSettled(
+      receipt,
+      open.filter((one) => one.submissionId === submissionId),
+    )
   }
   throw new Restless({ message: `Not settled after ${turnsMax} things that came due` })
 }
@@ -218,6 +242,12 @@ const explain = (kit: TestKit, place: Place) =>
 export const testCalls = (kit: TestKit): TestCalls => {
   const { inTest } = kit
   const run: TestCalls["run"] = (effect) => inTest(() => kit.caller.run(effect))
+  /** Runs what answers a question of a run, once that has come as far as it does by itself. */
+  const asked: TestCalls["run"] = (effect) =>
+    inTest(function* () {
+      yield* kit.clock.settle()
+      return yield* kit.caller.run(effect)
+    })
   const commanded = (place: Place, words?: Commanding) => ({
     ...addressOf(kit, place),
     ...wordsOf(words),
@@ -231,9 +261,9 @@ export const testCalls = (kit: TestKit): TestCalls => {
     obligations: (ownerId = kit.ownerId) => run(obligations(ownerId)),
     search: (query, ownerId = kit.ownerId) =>
       run(withClient(({ rpc }) => rpc.search({ ownerId: OwnerId.make(ownerId), query }))),
-    resolve: (receipt, resolution, about) => run(resolve(receipt, resolution, about)),
-    approve: (receipt, about) => run(decide(receipt, true, about)),
-    deny: (receipt, about) => run(decide(receipt, false, about)),
+    resolve: (receipt, resolution, about) => asked(resolve(receipt, resolution, about)),
+    approve: (receipt, about) => asked(decide(receipt, true, about)),
+    deny: (receipt, about) => asked(decide(receipt, false, about)),
     signal: ({ ownerId, submissionId, threadId }, name, payload) => {
       const about = { ownerId, threadId, submissionId, name: StepName.make(name) }
       return run(withClient(({ rpc }) => rpc.signal({ ...about, payload })))

@@ -2,7 +2,8 @@
  * A deployment of a test: its agents on the product's objects, in memory, with time and crashes in the test's
  * hands.
  *
- * - D1 All that happens happens within the test's calls: nothing runs between them, and no real timer is set.
+ * - D1 All that happens happens within the test's calls, one after the other: nothing runs between them, and no real
+ *   timer is set.
  * - D2 The process is left alone; its time, chance and timers are replaced only if the test asks, and only
  *   while one of these calls runs.
  */
@@ -15,7 +16,6 @@ import { checkHostLanes, type HostLane } from "../owner-object/HostLane.ts"
 import type { AgentLive, Agents } from "../thread-actors/Agent.ts"
 import { withAmbient } from "./Ambient.ts"
 import { makeCaller } from "./Caller.ts"
-import { inTask } from "./Microtasks.ts"
 import { makeRandom } from "./Random.ts"
 import type { LogLine } from "./RunnerContext.ts"
 import { type TestCalls, testCalls } from "./TestCalls.ts"
@@ -23,6 +23,8 @@ import { makeTestClock } from "./TestClock.ts"
 import { type TestControls, testControls } from "./TestControls.ts"
 import type { TestKit } from "./TestKit.ts"
 import { makeTestObjects } from "./TestObjects.ts"
+import { type Turning, turnAll } from "./Turning.ts"
+import { makeHeldCrypto } from "./WebCrypto.ts"
 
 interface Options<Registered> {
   /** Every agent of the deployment, each name once. */
@@ -119,7 +121,8 @@ const make = <
     hostLanes: hostLanesOf(options.hostLanes, limits),
     searchesOutcomes: options.search?.outcomes === true,
   })
-  const clock = makeTestClock(objects.queue)
+  const real = makeHeldCrypto()
+  const clock = makeTestClock(objects.queue, real)
   const caller = makeCaller({ objects, clock, limits, principal: Principal.make("test") })
   const ambient = {
     random: makeRandom(seed + 1),
@@ -128,8 +131,17 @@ const make = <
       lines.push({ object: "", level: "Warn", message: `${what} was called; it never fires` })
     },
   }
-  const inTest = <A>(work: () => A): Promise<A> =>
-    inTask(() => (patchGlobals ? withAmbient(ambient, work) : work())) // D1, D2
+  const turning = {
+    within: <A>(turn: () => A): A =>
+      real.within(() => (patchGlobals ? withAmbient(ambient, turn) : turn())), // D2
+    between: real.ended,
+  }
+  let last: Promise<unknown> = Promise.resolve()
+  const inTest = <A>(work: () => Turning<A>): Promise<A> => {
+    const answer = last.then(() => turnAll(work, turning)) // D1
+    last = answer.catch(() => undefined)
+    return answer
+  }
   const kit: TestKit = { objects, clock, caller, ownerId, inTest, keys: 0 }
   return { ...testControls(kit), ...testCalls(kit), log: () => [...lines] }
 }

@@ -3,6 +3,7 @@ import { OwnerId, type SubmissionId, ThreadId } from "../contracts/Identifiers.t
 import type { Caller } from "./Caller.ts"
 import type { TestClock } from "./TestClock.ts"
 import type { TestObjects } from "./TestObjects.ts"
+import type { Turning } from "./Turning.ts"
 
 /** A thread, by its id alone or with its owner; a receipt will do, too. */
 export type Place =
@@ -15,8 +16,8 @@ export type Place =
     }
 
 export interface TestKit {
-  /** Runs work where the queue may be run. */
-  readonly inTest: <A>(work: () => A) => Promise<A>
+  /** Runs work where the queue may be run, each after what was asked for before it. */
+  readonly inTest: <A>(work: () => Turning<A>) => Promise<A>
   readonly objects: TestObjects
   readonly clock: TestClock
   readonly caller: Caller

@@ -50,6 +50,14 @@ describe("the test clock", () => {
     expect(await heddle.explain(receipt)).toEqual([])
   })
 
+  it("does not move for what is no time that can pass", async () => {
+    const heddle = TestDeployment.make({ agents: [quick.live] })
+    const startedAt = heddle.now()
+    for (const duration of [Number.NaN, -5, Number.POSITIVE_INFINITY, "Infinity"] as const)
+      await expect(heddle.advance(duration)).rejects.toThrow(RangeError)
+    expect(heddle.now()).toBe(startedAt)
+  })
+
   it("moves as far as a settlement needs, and to rest when nothing is due", async () => {
     const heddle = TestDeployment.make({ agents: [sleeping.live] })
     const receipt = await heddle.submit({ agent: sleeping.agent, input: 1, threadId })
@@ -135,6 +143,15 @@ describe("crashes", () => {
     expect(told.filter((one) => one === "owner/thread-1 claim:before").length).toBe(2)
     expect(told.filter((one) => one.startsWith("owner/other"))).toEqual([])
     expect(told).toContain("owner finish:after")
+  })
+
+  it("come to nobody who was never called: a test would prove nothing", async () => {
+    const heddle = TestDeployment.make({ agents: [quick.live] })
+    await heddle.submit({ agent: quick.agent, input: 1, threadId })
+    expect(() => heddle.crash("typo")).toThrow("No thread owner/typo was ever called")
+    expect(() => heddle.crashOwner("typo")).toThrow("No owner typo was ever called")
+    heddle.crash(threadId)
+    heddle.crashOwner()
   })
 
   it("may come from within a handler, and of either object at any time", async () => {
@@ -267,8 +284,15 @@ describe("beside the user's own code", () => {
 
   it("leaves the process's own time and timers alone unless asked", async () => {
     const seen: Array<number> = []
-    const { agent, live } = stepping(Effect.sync(() => seen.push(Date.now())))
-    const own = [Date.now, Math.random, setTimeout]
+    const { agent, live } = stepping(
+      Effect.sync(() => {
+        seen.push(Date.now())
+        expect(Math.abs(new Date().getTime() - Date.now())).toBeLessThan(60_000)
+        expect(new Date(5)).toBeInstanceOf(Date)
+        return 7
+      }),
+    )
+    const own = [Date, Date.now, Math.random, setTimeout]
     const before = Date.now()
     for (const patchGlobals of [false, true]) {
       const heddle = TestDeployment.make({ agents: [live], patchGlobals, startsAt: 5_000_000 })
@@ -276,7 +300,7 @@ describe("beside the user's own code", () => {
     }
     expect(seen[0]).toBeGreaterThanOrEqual(before)
     expect(seen[1]).toBeLessThan(6_000_000)
-    expect([Date.now, Math.random, setTimeout]).toEqual(own)
+    expect([Date, Date.now, Math.random, setTimeout]).toEqual(own)
   })
 
   it("runs under the test's own fake timers, and awaits the promises of its fakes", async () => {
