@@ -38,7 +38,7 @@ export const makeHeldCrypto = (): HeldCrypto => {
         },
         (error: unknown) => {
           // What WebCrypto rejects with is told as it is.
-          call.tell = () => reject(error as Error)
+          call.tell = () => reject(error)
         },
       )
       calls.push(call)
