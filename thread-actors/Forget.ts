@@ -12,6 +12,8 @@
  * - O5 What others have not taken yet is owed: messages, and the word of a child to its parent. What is parked is not.
  * - O6 What the sink of the deployment lacks is owed, as far as it can be read: what cannot be can never be published,
  *   and holds nothing up where all is to be given up.
+ * - O7 What a run has taken settles with it, by no word of its own: it may have settled with one that was ended before it
+ *   in this block.
  */
 import { Effect, Result } from "effect"
 import { WorkOwed } from "../contracts/Errors.ts"
@@ -25,7 +27,7 @@ import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced, raiseFence } from "./Fence.ts"
 import { emptyTail, nonterminalOf, revisionOf } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
-import { type AbortIntent, abortOf, readRow, type SubmissionRow } from "./Ledger.ts"
+import { type AbortIntent, abortOf, hostIsSettled, readRow, type SubmissionRow } from "./Ledger.ts"
 import { hasOpenChildren } from "./ChildRows.ts"
 import { countOwed } from "./Outbox.ts"
 import { countUnpublished, unpublished } from "./Publication.ts"
@@ -59,6 +61,10 @@ const openSequences = (sql: Sql): ReadonlyArray<number> =>
     )
     .map((row) => row.sequence)
 
+/** Whether the run that has taken this one goes on. One that does not decode does not. // O3 */
+const holdsJoined = ({ sql }: Block, row: SubmissionRow): boolean =>
+  decoded(() => hostIsSettled(sql, row)) === false
+
 /** Aborts a submission as far as this block can. Gives it where somebody else must end it. */
 const abort = (
   block: Block,
@@ -66,10 +72,10 @@ const abort = (
   command: ForgetCommand,
 ): SubmissionRow | undefined => {
   const row = decoded(() => readRow(block.sql, sequence))
-  if (row === undefined) return undefined // O3
+  if (row === undefined || row.state === "settled") return undefined // O3 O7
+  if (row.state === "joined") return holdsJoined(block, row) ? row : undefined // O7
   if (decoded(() => abortOf(row)) === undefined) intend(block, row, command) // O2
-  if (row.state === "joined" || (row.state === "running" && isLive(row, block.thread.live)))
-    return row
+  if (row.state === "running" && isLive(row, block.thread.live)) return row
   const told = readRow(block.sql, sequence)
   if (told !== undefined) decoded(() => settleAborted(block, told)) // O2
   // One with open children settles with the last of them.

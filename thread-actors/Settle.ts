@@ -120,8 +120,17 @@ const endOf = (row: SubmissionRow, content: SettlementContent): End => ({
   text: settlementText(row, content),
 })
 
+/** A mistake of ours: its block is taken back, and the settlement stands as it was. // D1 */
+class SettledBefore extends Error {
+  override readonly name = "SettledBefore"
+  constructor() {
+    super("a submission settles once")
+  }
+}
+
 /** Settles a submission that has no open children. */
 const settleNow = (block: Block, row: SubmissionRow, end: End): void => {
+  if (row.state === "settled" || block.settled.includes(row.sequence)) throw new SettledBefore() // D1
   if (end.outcome === "aborted" && row.attempts > 0) leaveInDoubt(block, row)
   const { tail } = block.header
   block.sql.run(

@@ -1,6 +1,6 @@
 import { Deferred, Effect, Schema, Stream } from "effect"
 import { describe, expect, it } from "vitest"
-import type { SubmissionId } from "../../../contracts/Identifiers.ts"
+import { type SubmissionId, ThreadId } from "../../../contracts/Identifiers.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { accepted, drain, go, makeWorld, tags, until, type World } from "./harness.ts"
@@ -391,25 +391,31 @@ describe("a forgetting that aborts first", () => {
   })
 
   it("settles a run whose attempt was lost, as recovery would", async () => {
-    const world = makeWorld({ agents })
-    const lost = await accepted(world.admit("hangs", "a"))
-    const live = await accepted(world.admit("hangs", "b"))
+    // Something else must be owed, else nothing is left to look at.
+    const sends = Agent.make("sends", io).handler((input, run) =>
+      Effect.andThen(
+        run.send("m", { threadId: ThreadId.make("t"), agent: hangs.agent, input }),
+        Effect.never,
+      ),
+    )
+    const world = makeWorld({ agents: [sends] })
+    const lost = await accepted(world.admit("sends", "a"))
     await go(world.process({ attentionMillis: 2 }))
     world.crash()
     await taken(operate(world).pause())
-    // Something else must be owed, else nothing is left to look at.
-    world.storage.sql.run("UPDATE submissions SET state = 'joined', host = 1 WHERE sequence = 2")
-    expect(await refused(operate(world).forget({ abort: true }))).toMatchObject({ nonterminal: 1 })
+    expect(await refused(operate(world).forget({ abort: true }))).toMatchObject({
+      nonterminal: 0,
+      outbox: 1,
+    })
     expect(await go(world.status(lost.submissionId))).toMatchObject({
       settlement: { outcome: "aborted", abort: { forced: false } },
     })
-    expect(await go(world.status(live.submissionId))).toMatchObject({ state: "joined" })
     expect((await go(world.history())).records.map(({ kind }) => kind)).toEqual([
       "InputApplied",
+      "MessageQueued",
       "AbortRequested",
       "AttemptInterrupted",
       "Settled",
-      "AbortRequested",
     ])
   })
 
