@@ -9,6 +9,7 @@
  *   an agent does can pass for one.
  * - X5 A name is taken once in an attempt, and not at all if anything is on record under it from a branch that has lost its
  *   race. In such a branch nothing is begun any more: it is about to be interrupted.
+ * - X6 A block that ends the attempt instead of giving its value has written nothing: what it did before is taken back.
  */
 import { Effect, Schema } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
@@ -234,6 +235,15 @@ export const appendFact = (block: Block, live: LiveAttempt, fact: NewFact): Verd
   return undefined
 }
 
+/** Thrown by a block of ours: the attempt is to end, and nothing of the block stays. // X6 */
+class Ending extends Error {
+  readonly verdict: Verdict
+  constructor(verdict: Verdict) {
+    super(verdict._tag)
+    this.verdict = verdict
+  }
+}
+
 /** Runs the block of a fact, and takes back what memory says of it if it does not commit. */
 const write = <A>(
   { live, thread }: Running,
@@ -241,13 +251,16 @@ const write = <A>(
 ): Tried<Boxed<A> | Verdict> => {
   const { records, bytes, progressed } = live
   const tried = attempt(() =>
-    transact<Boxed<A> | Verdict>(
-      thread,
-      (block) => (holds(block, live) ? body(block) : { _tag: "Superseded" }), // X1
-    ),
+    transact(thread, (block): Boxed<A> => {
+      const answer = holds(block, live) ? body(block) : ({ _tag: "Superseded" } as const) // X1
+      if (isVerdict(answer)) throw new Ending(answer) // X6
+      return answer
+    }),
   )
-  if (tried._tag === "Threw") Object.assign(live, { records, bytes, progressed })
-  return tried
+  if (tried._tag === "Done") return tried
+  Object.assign(live, { records, bytes, progressed })
+  const { error } = tried
+  return error instanceof Ending ? { _tag: "Done", value: error.verdict } : tried
 }
 
 /** What a block of a fact answers: its value in a box, so that no value can pass for a verdict. */

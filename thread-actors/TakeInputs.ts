@@ -3,6 +3,7 @@
  *
  * - T1 It takes them in order, and none past the first that does not join: nobody is overtaken.
  * - T2 What it takes is recorded before it is used, and so is that there was nothing; entered again, it gets the same.
+ *   A run that cannot record it takes nothing: the block that finds no room takes back what it did.
  * - T3 Inputs are decoded before the block, as agent code may do it; the block takes what it finds as it was decoded.
  * - T4 An input that the agent cannot read settles by itself, failed: it joins nobody.
  */

@@ -74,4 +74,24 @@ describe("an input that a run has taken", () => {
     world.crash()
     expect((await operate(world).forget({ abort: true })).result).toMatchObject({ _tag: "Success" })
   })
+
+  it("runs by itself where its run had no room to record that it took it", async () => {
+    const { second, world } = await taking(() => Effect.succeed(null), {
+      limits: { runRecords: 1 },
+    })
+    expect(await go(world.status(second.submissionId))).toMatchObject({ state: "ready" })
+    await drain(world)
+    expect(await outputOf(world, second.submissionId)).toBe(2)
+    await expectVerified(world)
+  })
+})
+
+describe("an input that its run cannot read", () => {
+  it("is left in the queue where the run had no room to record what it took", async () => {
+    const { second, world } = await taking(() => Effect.succeed(null), {
+      limits: { runRecords: 1 },
+      input: "no number",
+    })
+    expect(await go(world.status(second.submissionId))).toMatchObject({ state: "ready" })
+  })
 })
