@@ -7,6 +7,8 @@
  *   looks whether the call is still the one it was read for.
  * - U3 The block that decides the last call of a parked submission makes it ready: no word needs a second
  *   transition to count.
+ * - U4 What is to be aborted runs no more, whatever is said about its calls: it stays parked until its children have
+ *   settled, and holds nobody meanwhile.
  */
 import { Effect, Result } from "effect"
 import {
@@ -249,7 +251,8 @@ const resolveIn = (block: Block, command: Said, prepared: Prepared | undefined):
   record(block, row, prepared)
   if (command.resolution._tag === "AbortSubmission") abort(block, row, command)
   else if (row.state !== "unknown") countAnew(block, row)
-  else if (storedCalls(block.sql, row.sequence).length === 0) resume(block, row, retriesOf(row)) // U3
+  else if (row.abort === null && storedCalls(block.sql, row.sequence).length === 0)
+    resume(block, row, retriesOf(row)) // U3 U4
   return Result.succeed(stateOf(block, row.id))
 }
 

@@ -6,6 +6,7 @@ import * as Agent from "../../../thread-actors/Agent.ts"
 import {
   callRecords,
   expectRest,
+  expectVerified,
   io,
   openRows,
   payment,
@@ -74,6 +75,41 @@ describe("an abort", () => {
     expect(await settle(world)).toMatchObject({ parked: 0, nonterminal: 0 })
     expect(entered).toEqual([1])
     expect(await settlementOf(world, first)).toMatchObject({ outcome: "aborted" })
+  })
+
+  it("of one whose child must end first keeps it parked, whatever is said of its call, and holds nobody", async () => {
+    const tool = payment("ordinary", { timeout: 1 })
+    const Kid = Agent.make("kid", io)
+    const parent = Agent.make("parent", io).handler(
+      (_input, run) =>
+        Effect.as(
+          Effect.all(
+            [
+              Effect.ignore(run.child("kid", Kid, "")),
+              run.tool("pay", tool, Effect.never as Effect.Effect<string>),
+            ],
+            { concurrency: "unbounded" },
+          ),
+          "",
+        ),
+      { tools: [tool] },
+    )
+    const echo = Agent.make("echo", io).handler((input) => Effect.succeed(input))
+    const world = makeWorld({ agents: [parent, echo], cutsOff: true })
+    const { submissionId } = await accepted(world.admit("parent", ""))
+    await settle(world)
+    const [question] = await questionsOf(world, submissionId)
+    if (question === undefined) throw new Error("nothing is asked")
+    await go(world.abort(submissionId))
+    expect(await taken(operate(world).resolve(question, { _tag: "SafeToRetry" }))).toMatchObject({
+      state: "unknown",
+      undecided: 0,
+    })
+    await expectVerified(world)
+    const next = await accepted(world.admit("echo", "next"))
+    await go(world.process())
+    expect(await stateOf(world, next.submissionId)).toBe("settled")
+    expect(await stateOf(world, submissionId)).toBe("unknown")
   })
 
   it("with a call under way leaves the doubt on record, says why, and settles", async () => {
