@@ -5,7 +5,8 @@
  *   out of that epoch.
  * - D2 Every way out of `running` bumps the epoch, so that nothing of the attempt can write any more.
  * - D3 Attempts that end without a new result, and attempts that vanish, are counted apart; a result
- *   starts both counts anew. What ends for a declared retry, a yield or a wait is not counted.
+ *   starts both counts anew. What ends for a declared retry, a yield or a wait is not counted; an open call beside the
+ *   wait is: it would be begun again for ever.
  * - D4 A run whose attempt ended without a result rests, longer each time: no run is a hot loop.
  * - D5 Where an abort was asked for, the block that ends an attempt settles `aborted`, whatever the
  *   attempt came to.
@@ -27,7 +28,6 @@ import {
   type AbortIntent,
   abortOf,
   floorAfter,
-  type StoredRetry,
   type SubmissionRow,
   undefer,
   unlist,
@@ -35,6 +35,7 @@ import {
 import type { AttemptEnd, LiveAttempt, Verdict } from "./LiveAttempt.ts"
 import { canonicalFailure, systemFailure } from "./Failures.ts"
 import { closeCalls, endCalls, recordIdOf, soundCalls, storedCalls } from "./OpenCalls.ts"
+import { firstDueAt, isOfRun, type Retries, retriesWith, retryTimes } from "./PendingRetries.ts"
 import { type Release, release, suspend, suspendForChildren } from "./Release.ts"
 import { suspensionOf } from "./Suspension.ts"
 import { unknownPayload } from "./ToolRecord.ts"
@@ -248,7 +249,12 @@ const counted = (live: LiveAttempt): Pick<Release, "ended" | "vanished"> =>
     : { ended: live.row.ended, vanished: Math.max(0, live.row.vanished - 1) } // D3
 
 const released = (block: Block, live: LiveAttempt, change: Partial<Release>): void =>
-  release(block, live.row, { ...counted(live), dueAt: null, retries: live.retries, ...change })
+  release(block, live.row, {
+    ...counted(live),
+    dueAt: null,
+    retries: retriesWith(live),
+    ...change,
+  })
 
 /** How often it has ended without a result, and until when it rests. // D3 D4 */
 const rested = (block: Block, live: LiveAttempt): Pick<Release, "ended" | "dueAt"> => {
@@ -280,12 +286,11 @@ const restOf = (block: Block, live: LiveAttempt, verdict: Verdict): Partial<Rele
     case "StorageLost":
       return { dueAt: block.now + block.thread.limits.lostBackoffMillis }
     case "Yielded":
-    case "Waiting":
     case "Mismatch":
     case "Unreadable":
       return {}
     default:
-      return { ...rested(block, live), retries: retriesWith(live, live.pending) }
+      return rested(block, live) // D3
   }
 }
 
@@ -293,7 +298,7 @@ const restOf = (block: Block, live: LiveAttempt, verdict: Verdict): Partial<Rele
 const suspendOpen = (block: Block, live: LiveAttempt, verdict: Verdict): AttemptEnd => {
   const { oldInstanceMillis } = block.thread.limits
   endCalls(block.sql, live.sequence, live.endedCalls, { now: block.now, oldInstanceMillis })
-  const rest = { ...counted(live), dueAt: null, retries: live.retries }
+  const rest = { ...counted(live), dueAt: null, retries: retriesWith(live) }
   suspend(block, live.row, { ...rest, ...restOf(block, live, verdict), kind: "call" })
   return verdict._tag === "Unreadable"
     ? { _tag: "Unreadable", what: verdict.what }
@@ -308,8 +313,8 @@ const isAnswered = (block: Block, live: LiveAttempt): boolean =>
   })
 
 /** Suspends a run all of whose branches wait, unless something for one of them is there. // D8 */
-const suspendWaiting = (block: Block, live: LiveAttempt): AttemptEnd => {
-  const { pending, row } = live
+const suspendWaiting = (block: Block, live: LiveAttempt, pending: Retries): AttemptEnd => {
+  const { row } = live
   fireDue(block, row) // A wait that this code comes to no more fires, too: it brings the run back once, not for ever.
   const retries = retriesWith(live, pending)
   const times = [firstTimerAt(block.sql, live.sequence), ...retryTimes(pending)]
@@ -322,15 +327,6 @@ const suspendWaiting = (block: Block, live: LiveAttempt): AttemptEnd => {
   suspend(block, row, { ...counted(live), dueAt: at, retries, kind: "wait" })
   return suspendedAnswer(live)
 }
-
-const retryTimes = (pending: ReadonlyMap<string, StoredRetry>): ReadonlyArray<number> =>
-  [...pending.values()].map((retry) => retry.dueAt)
-
-const firstDueAt = (pending: ReadonlyMap<string, StoredRetry>): number =>
-  Math.min(...retryTimes(pending))
-
-const retriesWith = (live: LiveAttempt, pending: ReadonlyMap<string, StoredRetry>) =>
-  new Map([...live.retries, ...pending])
 
 /** Ends an attempt in this block, as the verdict says. */
 export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): AttemptEnd => {
@@ -354,9 +350,10 @@ export const conclude = (block: Block, live: LiveAttempt, verdict: Verdict): Att
       released(block, live, {})
       return { _tag: "Answered", answer: { _tag: "Yielded", submissionId } }
     case "Waiting":
-      return suspendWaiting(block, live)
+      return suspendWaiting(block, live, live.pending)
     case "Retrying": {
-      if (live.waiting.size > 0) return suspendWaiting(block, live)
+      if (live.waiting.size > 0 && !isOfRun(verdict.pending))
+        return suspendWaiting(block, live, verdict.pending)
       const dueAt = firstDueAt(verdict.pending)
       released(block, live, { dueAt, retries: retriesWith(live, verdict.pending) })
       return { _tag: "Answered", answer: { _tag: "Retrying", submissionId, dueAt } }

@@ -46,6 +46,45 @@ describe("the yield time of an attempt", () => {
     return { outside, pass, world }
   }
 
+  it("keeps the rest of a step before its next try, and the tries that it has used", async () => {
+    const gate = Deferred.makeUnsafe<void>()
+    let tries = 0
+    const agent = Agent.make("agent", io).handler((_input, run) =>
+      Effect.as(
+        Effect.all(
+          [
+            Effect.ignore(
+              run.step(
+                "flaky",
+                Schema.Void,
+                Effect.suspend(() => (tries++, Effect.fail("no"))),
+                { retry: { times: 1, delay: "30 minutes" } },
+              ),
+            ),
+            run.step("one", Schema.Void, Deferred.await(gate)),
+          ],
+          { concurrency: "unbounded" },
+        ),
+        "done",
+      ),
+    )
+    const world = makeWorld({ agents: [agent], limits })
+    await accepted(world.admit("agent", ""))
+    const turn = tags(world.process())
+    await until(
+      "the step was tried",
+      () => tries,
+      (seen) => seen === 1,
+    )
+    world.time.now += 1_000
+    Deferred.doneUnsafe(gate, Effect.void)
+    expect(await turn).toEqual(["Yielded"])
+    expect(await tags(world.process())).toEqual(["Retrying"])
+    expect(tries).toBe(1)
+    await settle(world)
+    expect(tries).toBe(2)
+  })
+
   it("does not cut a call that is under way, begins none after it, and comes with its outcome", async () => {
     const { outside, pass, world } = makeCase()
     const { submissionId } = await accepted(world.admit("agent", ""))

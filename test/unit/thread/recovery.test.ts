@@ -53,6 +53,29 @@ describe("the tries of a call", () => {
     expect(openRows(world)).toEqual([])
   })
 
+  it("end so beside whatever else their run waits for", async () => {
+    const outside = makeOutside()
+    const tool = payment("ordinary", { timeout: 1, reconcile: neverStarted })
+    const body = outside.body(() => Effect.never as Effect.Effect<string>)
+    const agent = Agent.make("agent", io).handler(
+      (_input, run) =>
+        Effect.as(
+          Effect.all([run.approval("go", { summary: "?" }), run.tool("pay", tool, body)], {
+            concurrency: "unbounded",
+          }),
+          "never",
+        ),
+      { tools: [tool] },
+    )
+    const world = makeWorld({ agents: [agent] })
+    const { submissionId } = await accepted(world.admit("agent", ""))
+    await settle(world)
+    expect(outside.started).toHaveLength(8)
+    expect(await settlementOf(world, submissionId)).toMatchObject({
+      failure: { tag: "AttemptsExhausted" },
+    })
+  })
+
   it("rest between, longer each time: no run is a hot loop", async () => {
     const tool = payment("ordinary", { timeout: 1, reconcile: neverStarted })
     const world = makeWorld({

@@ -329,6 +329,25 @@ describe("a handler that", () => {
     expect(bodies).toBe(1)
   })
 
+  it("fails while a fiber of it still waits for a word is tried again all the same", async () => {
+    const { settlement } = await settle(
+      Agent.make("agent", {
+        ...io,
+        error: Refused,
+        retry: { times: 2, delay: "10 millis" },
+      }).handler((_input, run) =>
+        Effect.gen(function* () {
+          yield* Effect.forkDetach(run.approval("go", { summary: "?" }), {
+            startImmediately: true,
+          })
+          yield* run.step(`step ${run.info.attempt}`, Schema.Number, Effect.succeed(1))
+          return yield* Effect.fail(new Refused({ limit: run.info.attempt }))
+        }),
+      ),
+    )
+    expect(settlement).toMatchObject({ failure: { error: { limit: 3 } }, attempts: 3 })
+  })
+
   it("uses up its declared retries settles with the last failure", async () => {
     const { settlement } = await settle(
       Agent.make("agent", { ...io, error: Refused, retry: { times: 1 } }).handler((_input, run) =>
