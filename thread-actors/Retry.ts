@@ -17,7 +17,7 @@ import type { Outcome } from "../contracts/Submission.ts"
 import { type Block, transact } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { remember } from "./Fence.ts"
-import { suspensionOf } from "./Suspension.ts"
+import { type Suspension, suspensionOf } from "./Suspension.ts"
 import { readHead } from "./Head.ts"
 import type { Identity } from "./Identity.ts"
 import { append } from "./Journal.ts"
@@ -40,13 +40,29 @@ type Answer = Result.Result<RetryReply, RetryRefusal>
 /** What a submission rests by: the columns of its row. */
 export type Rest = Pick<SubmissionRow, "dueAt" | "retries" | "suspension">
 
+/**
+ * A suspension with the rest of its run over, if that is part of it: the rest after an attempt that left a call open,
+ * or a step's before its next try beside what else is waited for. A timer's time stays. // R1
+ */
+const suspendedWithoutRest = (
+  suspension: Suspension | undefined,
+  rests: boolean,
+  now: number,
+): Suspension | undefined => {
+  if (suspension?.kind === "call") return { ...suspension, dueAt: null }
+  if (suspension?.kind !== "wait" || suspension.dueAt === null || !rests) return undefined
+  return { ...suspension, dueAt: Math.min(suspension.dueAt, now) }
+}
+
 /** The same submission with its rest over; none if it does not rest. Pure. */
 export const withoutRest = (row: SubmissionRow, now: number): Rest | undefined => {
   const retries = retriesOf(row)
   const suspension = suspensionOf(row)
-  const rest = suspension?.kind === "call" ? suspension : undefined
-  const times = [row.dueAt, rest?.dueAt ?? null, ...[...retries.values()].map(dueAtOf)]
-  if (times.every((dueAt) => dueAt === null || dueAt <= now)) return undefined
+  const isAhead = (dueAt: number | null) => dueAt !== null && dueAt > now
+  const rests = [...retries.values()].map(dueAtOf).some(isAhead)
+  const afterCall = suspension?.kind === "call" ? suspension.dueAt : null
+  if (!rests && !isAhead(row.dueAt) && !isAhead(afterCall)) return undefined
+  const rest = suspendedWithoutRest(suspension, rests, now)
   const due = [...retries].map(([name, retry]): [string, StoredRetry] => [
     name,
     { ...retry, dueAt: Math.min(retry.dueAt, now) },
@@ -54,7 +70,7 @@ export const withoutRest = (row: SubmissionRow, now: number): Rest | undefined =
   return {
     dueAt: null,
     retries: row.retries === null ? null : JSON.stringify(Object.fromEntries(due)),
-    suspension: rest === undefined ? row.suspension : JSON.stringify({ ...rest, dueAt: null }),
+    suspension: rest === undefined ? row.suspension : JSON.stringify(rest),
   }
 }
 

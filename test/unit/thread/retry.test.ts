@@ -93,6 +93,39 @@ describe("a retry", () => {
     expect(life.runs).toBe(6)
   })
 
+  it("has a step go on at once that rests beside what its run waits for", async () => {
+    const life = { runs: 0 }
+    const agent = Agent.make("asks", io).handler((_input, run) =>
+      Effect.as(
+        Effect.all(
+          [
+            run.approval("go", { summary: "?" }),
+            run.step(
+              "one",
+              Schema.String,
+              Effect.suspend(() =>
+                ++life.runs < 2 ? Effect.fail("not yet") : Effect.succeed("x"),
+              ),
+              { retry: { times: 5, delay: "1 hour", maxDelay: "1 hour" } },
+            ),
+          ],
+          { concurrency: "unbounded" },
+        ),
+        "both",
+      ),
+    )
+    const world = makeWorld({ agents: [agent] })
+    const { submissionId } = await accepted(world.admit("asks", "a"))
+    expect(await tags(world.process())).toEqual(["Suspended"])
+    const { report } = await operate(world).retry(submissionId)
+    expect(report.dueAt).toBeLessThanOrEqual(world.time.now)
+    expect(await tags(world.process())).toEqual(["Suspended"])
+    expect(life.runs).toBe(2)
+    const dump = rowsOf(world)
+    await taken(operate(world).retry(submissionId))
+    expect(rowsOf(world)).toBe(dump)
+  })
+
   it("ends the rest after a lost attempt", async () => {
     const life = { lost: true }
     const agent = Agent.make("lost", io).handler((input) =>
@@ -340,6 +373,18 @@ describe("the rest of a submission", () => {
     expect(withoutRest({ ...row, dueAt: 11 }, 10)).toEqual({ ...row })
     expect(withoutRest({ ...row, suspension: suspended(11) }, 10)).toMatchObject({
       suspension: suspended(null),
+    })
+  })
+
+  it("beside waits is a step's, and no timer's", () => {
+    const waits = (dueAt: number | null) => JSON.stringify({ kind: "wait", dueAt })
+    const resting = (dueAt: number) => JSON.stringify({ one: { tries: 1, dueAt } })
+    expect(withoutRest({ ...row, suspension: waits(11) }, 10)).toBeUndefined()
+    expect(withoutRest({ ...row, retries: resting(9), suspension: waits(11) }, 10)).toBeUndefined()
+    expect(withoutRest({ ...row, retries: resting(12), suspension: waits(11) }, 10)).toEqual({
+      dueAt: null,
+      retries: resting(10),
+      suspension: waits(10),
     })
   })
 })
