@@ -11,7 +11,7 @@
  * - A5 A word about what may stand here again under its id is taken once: a replay of it by the platform would be about
  *   what was queued since.
  */
-import { Effect, Result } from "effect"
+import { type Effect, Result } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { Unavailable } from "../contracts/Errors.ts"
 import type { Generation, MessageId } from "../contracts/Identifiers.ts"
@@ -24,16 +24,10 @@ import { delayEntry, findEntry, parkEntry, removeEntry, type StoredEntry } from 
 import { requestedChild, takeChildSettled } from "./SettleChild.ts"
 import type { Thread } from "./Thread.ts"
 import { parsed } from "./Unreadable.ts"
-import { tellAnswered } from "./Waits.ts"
 
 export interface Acknowledgement extends Identity {
   readonly results: ReadonlyArray<OutboxResult>
   readonly generation: Generation
-}
-
-interface Answered {
-  readonly submission: number
-  readonly name: string
 }
 
 const day = 24 * 60 * 60 * 1_000
@@ -62,10 +56,9 @@ const failedChild = (
   block: Block,
   { name, submission }: StoredEntry,
   { childId, message, tag }: Refusal & { readonly childId: MessageId },
-): Answered => {
+): void => {
   const settlement = { outcome: "failed", failure: { tag, message } } as const
   takeChildSettled(block, submission, { name, childId, settlement })
-  return { submission, name }
 }
 
 /** The child that was asked after. */
@@ -73,7 +66,7 @@ const askedAfter = (entry: StoredEntry): MessageId =>
   (parsed(entry.payload, "outbox") as { readonly childId: MessageId }).childId
 
 /** A child that cannot be told to end any more is over. // A4 */
-const lostChild = (block: Block, entry: StoredEntry): Answered => {
+const lostChild = (block: Block, entry: StoredEntry): void => {
   const said = parsed(entry.payload, "outbox") as {
     readonly author: string
     readonly childId: MessageId
@@ -86,7 +79,6 @@ const lostChild = (block: Block, entry: StoredEntry): Answered => {
     childId,
     settlement: { outcome: "aborted", abort: { author, reason, forced: true } },
   })
-  return { submission, name }
 }
 
 /** What is refused for good. // A3 A4 */
@@ -94,13 +86,10 @@ const refused = (
   block: Block,
   entry: StoredEntry,
   result: Extract<OutboxResult["result"], { readonly _tag: "Refused" }>,
-): Answered | undefined => {
+): void => {
   const { kind, name, submission } = entry
   const isAlone = kind === "Child" && requestedChild(block, submission, name)?.isDetached === true
-  if (kind === "Message" || isAlone) {
-    parkEntry(block, entry, result.tag)
-    return undefined
-  }
+  if (kind === "Message" || isAlone) return parkEntry(block, entry, result.tag)
   removeEntry(block, entry)
   switch (kind) {
     case "Child":
@@ -110,7 +99,7 @@ const refused = (
     case "ChildAbort":
       return lostChild(block, entry)
     case "ChildNotice":
-      return undefined
+      return
   }
 }
 
@@ -122,35 +111,30 @@ const acknowledgeOne = (
   block: Block,
   generation: Generation,
   { id, result }: OutboxResult,
-): Answered | undefined => {
+): void => {
   const entry = findEntry(block.sql, id)
-  if (entry === undefined) return undefined // A1
+  if (entry === undefined) return // A1
   if (mayComeBack(entry, result)) remember(block, generation) // A5
   switch (result._tag) {
     case "Taken":
-      removeEntry(block, entry)
-      return undefined
+      return removeEntry(block, entry)
     case "Refused":
       return refused(block, entry, result)
     case "Delayed":
-      delayed(block, entry, result.tag)
-      return undefined
+      return delayed(block, entry, result.tag)
     default:
-      delayed(block, entry, "Unrecognized")
-      return undefined
+      return delayed(block, entry, "Unrecognized")
   }
 }
 
-interface Done {
-  readonly answer: Result.Result<void, Unavailable>
-  readonly answered: ReadonlyArray<Answered>
-}
-
-const acknowledgeIn = (block: Block, { generation, results }: Acknowledgement): Done => {
+const acknowledgeIn = (
+  block: Block,
+  { generation, results }: Acknowledgement,
+): Result.Result<void, Unavailable> => {
   const late = fenced(block, generation)
-  if (late !== undefined) return { answer: Result.fail(late), answered: [] }
-  const answered = results.flatMap((result) => acknowledgeOne(block, generation, result) ?? [])
-  return { answer: Result.succeed(undefined), answered }
+  if (late !== undefined) return Result.fail(late)
+  for (const result of results) acknowledgeOne(block, generation, result)
+  return Result.succeed(undefined)
 }
 
 /** Takes what became of entries. */
@@ -158,12 +142,6 @@ export const acknowledgeOutbox = (
   thread: Thread,
   call: Acknowledgement,
 ): Effect.Effect<Result.Result<void, Unavailable>, ReadFailure> =>
-  Effect.map(
-    durable(thread, "acknowledge", () =>
-      transactFirst(thread, call, (block) => acknowledgeIn(block, call)),
-    ),
-    ({ answer, answered }) => {
-      for (const { name, submission } of answered) tellAnswered(thread, submission, [name])
-      return answer
-    },
+  durable(thread, "acknowledge", () =>
+    transactFirst(thread, call, (block) => acknowledgeIn(block, call)),
   )

@@ -12,6 +12,7 @@ import { Forgotten } from "./Forgotten.ts"
 import { checkHeader, type Header, insertHeader, readHeader, writeHeader } from "./Header.ts"
 import { makeTables } from "./Tables.ts"
 import type { Identity } from "./Identity.ts"
+import { type AnsweredWait, tellAnswered } from "./LiveAttempt.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 
 export interface Block {
@@ -24,6 +25,8 @@ export interface Block {
   touched: boolean
   /** Submissions that settled in this block. */
   readonly settled: Array<number>
+  /** What this block has recorded as answers to waits. */
+  readonly answered: Array<AnsweredWait>
 }
 
 /** Changes what the `meta` row holds; a change that shows in a report also counts a touch. */
@@ -64,6 +67,7 @@ const begin = (thread: Thread, known: Header | undefined): Block => {
     header,
     touched: false,
     settled: [],
+    answered: [],
   }
 }
 
@@ -89,6 +93,7 @@ const announce = (block: Block): void => {
     thread.tailSequence = block.header.tail.sequence
     for (const observer of thread.observers) observer.wake()
   }
+  if (thread.live !== undefined) tellAnswered(thread.live, block.answered)
   for (const sequence of block.settled) ring(thread.waiters.get(sequence) ?? [])
 }
 

@@ -62,6 +62,12 @@ export interface Claimed {
   readonly retries: ReadonlyMap<string, StoredRetry>
 }
 
+/** A race under way: its branches, and what tells it that it stands in one that has lost. */
+export interface UnderWay {
+  readonly scopes: ReadonlyArray<RaceBranch>
+  readonly lose: () => void
+}
+
 export interface LiveAttempt extends Claimed {
   readonly sequence: number
   readonly epoch: number
@@ -70,7 +76,7 @@ export interface LiveAttempt extends Claimed {
   /** Which branch of a race took a name; none for names outside of races. */
   readonly branches: Map<string, RaceBranch>
   /** Races that are under way, by name. */
-  readonly contests: Map<string, ReadonlyArray<RaceBranch>>
+  readonly contests: Map<string, UnderWay>
   readonly verdict: Deferred.Deferred<Verdict>
   readonly done: Deferred.Deferred<AttemptEnd>
   records: number
@@ -139,6 +145,27 @@ export const makeLiveAttempt = (claimed: Claimed, yieldAfterMillis: number): Liv
   sendsUnder: undefined,
   next: undefined,
 })
+
+/** An answer to a wait, or what it has decided, as a block has recorded it. */
+export interface AnsweredWait {
+  readonly submission: number
+  readonly name: string
+  readonly bytes: number
+}
+
+/**
+ * Tells an attempt of answers to waits of its run: they are results of it, and count in what it has recorded as they do
+ * for the next attempt.
+ */
+export const tellAnswered = (live: LiveAttempt, answers: ReadonlyArray<AnsweredWait>): void => {
+  for (const { bytes, name, submission } of answers) {
+    if (submission !== live.sequence) continue
+    live.progressed = true
+    live.records += 1
+    live.bytes += bytes
+    live.waiting.get(name)?.()
+  }
+}
 
 /** Passes the verdict; only the first counts. */
 export const condemn = (live: LiveAttempt, verdict: Verdict): void => {

@@ -9,6 +9,7 @@
  * - R4 Once it is decided, only the winner's branch is entered again; names that the others used stay used.
  * - R5 While a race is being decided its run has not come to rest.
  * - R6 A defect is no outcome: it ends the race, as it ends the run.
+ * - R7 A race inside a branch that has lost waits for nothing but its interruption: all it could wait for is withdrawn.
  */
 import { Cause, Deferred, Effect, Exit, Fiber, Schema } from "effect"
 import { StepName } from "../contracts/Identifiers.ts"
@@ -55,6 +56,8 @@ interface Contest {
   bell: Deferred.Deferred<void>
   /** Whether it is being decided: from the first end of a branch on. */
   deciding: boolean
+  /** Whether it stands in a branch that has lost. */
+  lost: boolean
 }
 
 const isName = Schema.is(StepName)
@@ -135,6 +138,7 @@ const winnerEnd = (running: Running, contest: Contest): Effect.Effect<Ended> =>
   Effect.gen(function* () {
     while (true) {
       yield* Deferred.await(contest.bell)
+      if (contest.lost) return yield* Effect.interruptible(Effect.never) // R7
       contest.bell = Deferred.makeUnsafe()
       yield* settleDown(running) // R2
       const defect = defectOf(contest)
@@ -150,26 +154,51 @@ const winnerEnd = (running: Running, contest: Contest): Effect.Effect<Ended> =>
     }
   })
 
+const standsIn = (scope: RaceBranch | undefined, branch: RaceBranch): boolean => {
+  for (let at = scope?.outer; at !== undefined; at = at.outer) if (at === branch) return true
+  return false
+}
+
+/** Tells races inside its branches that they have lost; those in a branch that has ended go on. // R7 */
+const loseInner = ({ live }: Running, contest: Contest): void => {
+  const left = contest.scopes.filter((own) => !contest.ended.some(({ scope }) => scope === own))
+  for (const { lose, scopes } of live.contests.values())
+    if (left.some((branch) => standsIn(scopes[0], branch))) lose()
+}
+
 /** Ends what has lost, and then counts the race as decided. // R5 */
 const leaveContest = (
-  { live }: Running,
+  running: Running,
   contest: Contest,
   fibers: ReadonlyArray<Fiber.Fiber<unknown, unknown>>,
-): Effect.Effect<void> =>
-  Effect.andThen(
+): Effect.Effect<void> => {
+  const { live } = running
+  loseInner(running, contest)
+  return Effect.andThen(
     Fiber.interruptAll(fibers),
     Effect.sync(() => {
       live.contests.delete(contest.name)
       if (contest.deciding) endBody(live)
     }),
   )
+}
+
+/** Lists it as under way, for whoever decides it, or one around it. */
+const enterContest = ({ live }: Running, contest: Contest): void => {
+  const lose = () => {
+    contest.lost = true
+    Deferred.doneUnsafe(contest.bell, Effect.void)
+  }
+  live.contests.set(contest.name, { scopes: contest.scopes, lose })
+}
 
 const run = (running: Running, call: RaceCall, outer: RaceBranch | undefined): Branch =>
   Effect.suspend(() => {
     const { branches, name } = call
+    const taken = { bytes: 0 }
     const entrants = [...branches].map(([branch, effect]) => ({
       effect,
-      scope: { race: name, branch, isSole: isWait(effect), outer, names: new Set<string>() },
+      scope: { race: name, branch, isSole: isWait(effect), outer, names: new Set<string>(), taken },
     }))
     const contest: Contest = {
       name,
@@ -177,8 +206,9 @@ const run = (running: Running, call: RaceCall, outer: RaceBranch | undefined): B
       ended: [],
       bell: Deferred.makeUnsafe(),
       deciding: false,
+      lost: false,
     }
-    running.live.contests.set(name, contest.scopes)
+    enterContest(running, contest)
     const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
     const started = Effect.forEach(
       entrants,

@@ -14,6 +14,8 @@ export interface RaceBranch {
   readonly outer: RaceBranch | undefined
   /** The names that operations of the branch have taken, those of races in it, too. */
   readonly names: Set<string>
+  /** How much the names of all branches of the race would take in its record. */
+  readonly taken: { bytes: number }
 }
 
 /** The innermost one; none outside of races. */

@@ -9,11 +9,12 @@
  *   one, and a child that was waited for is told to end.
  * - R3 Names in branches that have lost stay used: what they have recorded says where it was recorded, and the record
  *   of the race has those that an attempt in memory had taken.
+ * - R4 Branches that wait are told of that like of an answer: code that cannot be interrupted gives way by it.
  */
 import { abortChild } from "./AbortChildren.ts"
 import type { Block } from "./Block.ts"
 import { findOpenChild } from "./ChildRows.ts"
-import { append, findNamed } from "./Journal.ts"
+import { append, bytesOf, findNamed } from "./Journal.ts"
 import type { SubmissionRow } from "./Ledger.ts"
 import { branchesOf, branchesText } from "./RaceBranch.ts"
 import { winnerPayload } from "./RaceWinner.ts"
@@ -30,6 +31,7 @@ const loses = (wait: StoredWait, { branch, race }: Winner): boolean =>
   branchesOf(wait.races).some(([other, of]) => other === race && of !== branch)
 
 const withdraw = (block: Block, row: Racing, wait: StoredWait, race: string): void => {
+  const payload = JSON.stringify({ race })
   append(block, {
     submission: row.sequence,
     kind: "WaitWithdrawn",
@@ -37,8 +39,9 @@ const withdraw = (block: Block, row: Racing, wait: StoredWait, race: string): vo
     part: answerPart,
     epoch: row.epoch,
     races: wait.races,
-    payload: JSON.stringify({ race }),
+    payload,
   })
+  block.answered.push({ submission: row.sequence, name: wait.name, bytes: bytesOf(payload) }) // R4
   closeWait(block.sql, row.sequence, wait.name)
   if (wait.kind !== "child") return
   const child = findOpenChild(block.sql, row.sequence, wait.name)
@@ -60,7 +63,8 @@ const takenByOthers = (
   row: Racing,
   { branch, race }: Winner,
 ): ReadonlyArray<string> => {
-  const scopes = thread.live?.sequence === row.sequence ? thread.live.contests.get(race) : undefined
+  const { live } = thread
+  const scopes = live?.sequence === row.sequence ? live.contests.get(race)?.scopes : undefined
   return (scopes ?? []).flatMap((scope) => (scope.branch === branch ? [] : [...scope.names]))
 }
 
@@ -72,16 +76,18 @@ export const decideBySole = (block: Block, row: Racing, wait: StoredWait): void 
   const [race, branch] = own
   const winner = { race, branch }
   if (findNamed(block.sql, row.sequence, race) !== undefined) return // R1
+  const payload = winnerPayload(branch, [
+    ...lostWaits(block, row, winner).map(({ name }) => name),
+    ...takenByOthers(block, row, winner),
+  ]) // R3
   append(block, {
     submission: row.sequence,
     kind: "WaitWithdrawn",
     name: race,
     epoch: row.epoch,
     races: branchesText(around.slice(0, -1)),
-    payload: winnerPayload(branch, [
-      ...lostWaits(block, row, winner).map(({ name }) => name),
-      ...takenByOthers(block, row, winner),
-    ]), // R3
+    payload,
   })
+  block.answered.push({ submission: row.sequence, name: race, bytes: bytesOf(payload) })
   withdrawLost(block, row, winner)
 }

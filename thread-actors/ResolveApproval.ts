@@ -19,13 +19,13 @@ import { type Block, transact } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import type { Identity } from "./Identity.ts"
 import { findPart } from "./Journal.ts"
-import { readHost, readRow, sequenceOf, type SubmissionRow } from "./Ledger.ts"
+import { readHost, readRow, type SubmissionRow } from "./Ledger.ts"
 import { recordIdOf } from "./OpenCalls.ts"
 import { kept, submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import type { Thread } from "./Thread.ts"
 import { parsed, Unreadable } from "./Unreadable.ts"
 import { answerPart, findWait } from "./WaitRows.ts"
-import { fireDue, recordAnswer, resumeWaiting, tellAnswered } from "./Waits.ts"
+import { fireDue, recordAnswer, resumeWaiting } from "./Waits.ts"
 
 export interface ApprovalCommand extends Identity {
   readonly submissionId: SubmissionId
@@ -38,12 +38,6 @@ export interface ApprovalCommand extends Identity {
 }
 
 type Answer = Result.Result<ResolveApprovalReply, ResolveApprovalRefusal>
-
-/** What the block came to, and the waits that it answered. */
-interface Done {
-  readonly answer: Answer
-  readonly answered: ReadonlyArray<string>
-}
 
 /** A decision as its record holds it. */
 interface Decision {
@@ -106,21 +100,20 @@ const first = (block: Block, row: SubmissionRow, command: ApprovalCommand): Answ
 const payloadOf = ({ approved, author, principal, reason }: ApprovalCommand): string =>
   JSON.stringify({ approved, author, principal, reason })
 
-const decideIn = (block: Block, command: ApprovalCommand): Done => {
+const decideIn = (block: Block, command: ApprovalCommand): Answer => {
   const found = submissionOf(block, command)
-  if (Result.isFailure(found)) return { answer: Result.fail(found.failure), answered: [] }
+  if (Result.isFailure(found)) return Result.fail(found.failure)
   const row = found.success
   const before = first(block, row, command)
-  if (before !== undefined) return { answer: before, answered: [] }
+  if (before !== undefined) return before
   const { name } = command
   const fired = fireDue(block, row) // P2
   const waits = findWait(block.sql, row.sequence, name)?.kind === "approval"
   if (waits)
     recordAnswer(block, row, name, { kind: "ApprovalDecided", payload: payloadOf(command) })
-  const answered = waits ? [...fired, name] : fired
-  if (answered.length > 0) resumeWaiting(block, row) // P3
+  if (waits || fired.length > 0) resumeWaiting(block, row) // P3
   const answer = waits ? replyOf(block, row, command) : Result.fail(notAwaiting(block, row, name))
-  return { answer: kept(block, command, answer), answered }
+  return kept(block, command, answer)
 }
 
 /** Takes the command. A refusal is an answer; what kept the thread from looking is a failure. */
@@ -129,11 +122,5 @@ export const resolveApproval = (
   command: ApprovalCommand,
 ): Effect.Effect<Answer, ReadFailure> =>
   whereKnown(thread, command, () =>
-    Effect.map(
-      durable(thread, "decide", () => transact(thread, (block) => decideIn(block, command))),
-      ({ answer, answered }) => {
-        tellAnswered(thread, sequenceOf(command.submissionId), answered) // P3
-        return answer
-      },
-    ),
+    durable(thread, "decide", () => transact(thread, (block) => decideIn(block, command))),
   )

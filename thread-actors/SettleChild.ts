@@ -4,8 +4,9 @@
  * - S1 It is recorded as the answer of the child's wait, unless that was answered or withdrawn before.
  * - S2 A parent whose end waited for its children settles with the last of them, in the same block.
  * - S3 A late, doubled or unknown one changes nothing, and is taken all the same: nobody is to send it for ever.
+ * - S4 What is due by the clock fires first: a time that has come wins against a child that settled later.
  */
-import { Effect, Result } from "effect"
+import { type Effect, Result } from "effect"
 import type { ThreadUnreadable, Unavailable } from "../contracts/Errors.ts"
 import type { Generation, MessageId, SubmissionId } from "../contracts/Identifiers.ts"
 import type { Settlement } from "../contracts/Settlement.ts"
@@ -16,12 +17,12 @@ import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
 import { findPart } from "./Journal.ts"
-import { findRow, readRow, sequenceOf } from "./Ledger.ts"
+import { findRow, readRow } from "./Ledger.ts"
 import { settleAfterChildren } from "./Settle.ts"
 import type { Thread } from "./Thread.ts"
 import { parsed, Unreadable } from "./Unreadable.ts"
 import { answerPart } from "./WaitRows.ts"
-import { recordAnswer, resumeWaiting, tellAnswered } from "./Waits.ts"
+import { fireDue, recordAnswer, resumeWaiting } from "./Waits.ts"
 
 /** What a parent keeps of a child's settlement. */
 export type ChildEnd = Pick<Settlement, "outcome" | "output" | "failure" | "abort">
@@ -76,10 +77,10 @@ export const takeChildSettled = (block: Block, submission: number, child: ChildS
   const row = readRow(block.sql, submission)
   if (row === undefined || row.state === "settled" || !isAwaited(block, submission, child)) return // S3
   closeChild(block.sql, submission, name)
-  if (findPart(block.sql, submission, { name, part: answerPart }) === undefined) {
-    recordAnswer(block, row, name, { kind: "ChildSettled", payload: payloadOf(child) }) // S1
-    resumeWaiting(block, row)
-  }
+  const fired = fireDue(block, row) // S4
+  const isAnswer = findPart(block.sql, submission, { name, part: answerPart }) === undefined
+  if (isAnswer) recordAnswer(block, row, name, { kind: "ChildSettled", payload: payloadOf(child) }) // S1
+  if (isAnswer || fired.length > 0) resumeWaiting(block, row)
   if (!hasOpenChildren(block.sql, submission))
     settleAfterChildren(block, readRow(block.sql, submission) ?? row) // S2
 }
@@ -97,12 +98,6 @@ export const settleChild = (
   thread: Thread,
   call: SettleChild,
 ): Effect.Effect<Result.Result<void, Unavailable | ThreadUnreadable>, ReadFailure> =>
-  Effect.map(
-    durable(thread, "settleChild", () =>
-      transactFirst(thread, call, (block) => settleIn(block, call)),
-    ),
-    (answer) => {
-      tellAnswered(thread, sequenceOf(call.submissionId), [call.name])
-      return answer
-    },
+  durable(thread, "settleChild", () =>
+    transactFirst(thread, call, (block) => settleIn(block, call)),
   )

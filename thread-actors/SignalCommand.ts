@@ -26,14 +26,14 @@ import { type Block, transact } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import type { Identity } from "./Identity.ts"
 import { append, bytesOf, findPart, findRecordedAt, unreadSize } from "./Journal.ts"
-import { readHost, readRow, sequenceOf, type SubmissionRow } from "./Ledger.ts"
+import { readHost, readRow, type SubmissionRow } from "./Ledger.ts"
 import { sizeLimit } from "./SizeLimit.ts"
 import { kept, submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import { suspensionOf } from "./Suspension.ts"
 import type { Thread } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
 import { answerPart, earlyPart, findWait } from "./WaitRows.ts"
-import { fireDue, recordAnswer, resumeWaiting, tellAnswered } from "./Waits.ts"
+import { fireDue, recordAnswer, resumeWaiting } from "./Waits.ts"
 
 export interface SignalOrder extends Identity {
   readonly submissionId: SubmissionId
@@ -44,12 +44,6 @@ export interface SignalOrder extends Identity {
 }
 
 type Answer = Result.Result<SignalReply, SignalRefusal>
-
-/** What the block came to, and the waits that it answered. */
-interface Done {
-  readonly answer: Answer
-  readonly answered: ReadonlyArray<string>
-}
 
 /** A command with its value as its record begins: canonical JSON. */
 interface Said extends SignalOrder {
@@ -164,20 +158,19 @@ const takeIn = (block: Block, row: SubmissionRow, said: Said): Answer => {
   return received(block, row, name, false)
 }
 
-const signalIn = (block: Block, said: Said): Done => {
+const signalIn = (block: Block, said: Said): Answer => {
   const found = submissionOf(block, said)
-  if (Result.isFailure(found)) return { answer: Result.fail(found.failure), answered: [] }
+  if (Result.isFailure(found)) return Result.fail(found.failure)
   const row = found.success
   const before = first(block, row, said)
-  if (before !== undefined) return { answer: before, answered: [] }
+  if (before !== undefined) return before
   const fired = fireDue(block, row) // G2
   const isAwaited = findWait(block.sql, row.sequence, said.name) !== undefined
   const answer = kept(block, said, takeIn(block, row, said))
-  const answered = isAwaited && Result.isSuccess(answer) ? [...fired, said.name] : fired
-  if (answered.length === 0) return { answer, answered }
+  if (fired.length === 0 && !(isAwaited && Result.isSuccess(answer))) return answer
   resumeWaiting(block, row) // G4
   const state = readRow(block.sql, row.sequence)?.state ?? row.state
-  return { answer: Result.map(answer, (reply) => ({ ...reply, state })), answered }
+  return Result.map(answer, (reply) => ({ ...reply, state }))
 }
 
 /** Takes the command. A refusal is an answer; what kept the thread from looking is a failure. */
@@ -185,11 +178,7 @@ export const signal = (thread: Thread, order: SignalOrder): Effect.Effect<Answer
   whereKnown(thread, order, (): Effect.Effect<Answer, ReadFailure> => {
     const said = saidOf(thread, order)
     if (Result.isFailure(said)) return Effect.succeed(Result.fail(said.failure))
-    return Effect.map(
-      durable(thread, "decide", () => transact(thread, (block) => signalIn(block, said.success))),
-      ({ answer, answered }) => {
-        tellAnswered(thread, sequenceOf(order.submissionId), answered) // G4
-        return answer
-      },
+    return durable(thread, "decide", () =>
+      transact(thread, (block) => signalIn(block, said.success)),
     )
   })

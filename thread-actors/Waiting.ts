@@ -29,7 +29,7 @@ import { branchesAround, CurrentRaceBranch, type RaceBranch, storedBranches } fr
 import { hasLost } from "./RaceWinner.ts"
 import { clockOf } from "./Thread.ts"
 import { answerPart, earlyPart, findWait, openWait, type WaitKind } from "./WaitRows.ts"
-import { fireDue, tellAnswered } from "./Waits.ts"
+import { fireDue } from "./Waits.ts"
 
 /** What is asked for: its request's record, if it has one, and when the wait is over. */
 export interface Request {
@@ -132,14 +132,9 @@ const open = (
     return opened?.dueAt ?? null
   })
 
-/** Fires what is due, and tells the branches that wait for it. */
-const fire = (running: Running): Effect.Effect<void> =>
-  Effect.map(
-    writeFact(running, "wait", (block) => {
-      return { value: fireDue(block, running.live.row) }
-    }),
-    (names) => tellAnswered(running.thread, running.live.sequence, names),
-  )
+/** Fires what is due: the branches that wait for it are told. */
+const fire = (running: Running): Effect.Effect<unknown> =>
+  writeFact(running, "wait", (block) => ({ value: fireDue(block, running.live.row) }))
 
 type Woken = "told" | "due" | "quiet"
 

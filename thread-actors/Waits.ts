@@ -6,19 +6,18 @@
  *
  * - W1 A row stands exactly while its wait is open; it goes in the block that records the answer.
  * - W2 An answer makes a run that is suspended for its waits ready in the same block; one that has an attempt is told
- *   by whoever committed it.
+ *   once it is committed, whichever block it is: of what has not been recorded nobody is told.
  * - W3 What is due by the clock fires before any word about the same run is taken.
  * - W4 The answer of a wait that is all of a race's branch decides the race in the same block; what was withdrawn by it
  *   is answered no more.
  */
 import type { RecordKind } from "../contracts/JournalRecord.ts"
 import type { Block } from "./Block.ts"
-import { append } from "./Journal.ts"
+import { append, bytesOf } from "./Journal.ts"
 import { retriesOf, type SubmissionRow } from "./Ledger.ts"
 import { decideBySole } from "./RaceEnd.ts"
 import { release } from "./Release.ts"
 import { suspensionOf } from "./Suspension.ts"
-import type { Thread } from "./Thread.ts"
 import { answerPart, closeWait, dueWaits, findWait, type StoredWait } from "./WaitRows.ts"
 
 export interface Answer {
@@ -45,6 +44,7 @@ export const recordAnswer = (block: Block, row: Answered, name: string, answer: 
     ...answer,
   })
   closeWait(block.sql, row.sequence, name)
+  block.answered.push({ submission: row.sequence, name, bytes: bytesOf(answer.payload) }) // W2
   if (wait !== undefined) decideBySole(block, row, wait) // W4
   return sequence
 }
@@ -65,16 +65,4 @@ export const fireDue = (block: Block, row: Answered): ReadonlyArray<string> =>
 export const resumeWaiting = (block: Block, row: SubmissionRow): void => {
   if (row.state !== "suspended" || suspensionOf(row)?.kind !== "wait") return
   release(block, row, { ended: 0, vanished: 0, dueAt: null, retries: retriesOf(row) })
-}
-
-/** Tells the attempt that runs here of answers to its waits, if there is one. // W2 */
-export const tellAnswered = (
-  thread: Thread,
-  submission: number,
-  names: ReadonlyArray<string>,
-): void => {
-  const { live } = thread
-  if (live === undefined || live.sequence !== submission || names.length === 0) return
-  live.progressed = true
-  for (const name of names) live.waiting.get(name)?.()
 }

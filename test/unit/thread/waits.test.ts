@@ -242,6 +242,32 @@ describe("a decision while another branch works", () => {
   })
 })
 
+describe("a decision", () => {
+  it.each([
+    ["in memory", true],
+    ["while its run is suspended", false],
+  ])("that comes %s counts in what its run may record", async (_when, inMemory) => {
+    const { live, open } = gated()
+    const world = makeWorld({ agents: [live], limits: { runRecords: 3 } })
+    const { submissionId } = await accepted(world.admit("gated", 1))
+    const turn = dispatched(world)
+    await waiting(world, ["go"])
+    if (!inMemory) open()
+    if (!inMemory) await turn
+    await taken(outside(world).decide(submissionId, "go", true))
+    await until(
+      "the branch has gone on, or the run has settled",
+      async () => [await recorded(world), inMemory ? "" : await dispatched(world)].flat(),
+      (seen) => seen.includes("StepCompleted after") || seen.includes("Settled"),
+    )
+    open()
+    await turn
+    expect(await go(world.status(submissionId))).toMatchObject({
+      settlement: { failure: { tag: "RunTooLarge" } },
+    })
+  })
+})
+
 describe("a decision that races the suspension", () => {
   it("and comes first is found by the block that would suspend", async () => {
     const world = makeWorld({ agents: [Refund], holdAt: "suspend:before" })
