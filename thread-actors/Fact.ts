@@ -10,6 +10,7 @@
  * - X5 A name is taken once in an attempt, and not at all if anything is on record under it from a branch that has lost its
  *   race. In such a branch nothing is begun any more: it is about to be interrupted.
  * - X6 A block that ends the attempt instead of giving its value has written nothing: what it did before is taken back.
+ * - X7 A race can always be decided: the names in its branches, which its record has to tell, fit into a row.
  */
 import { Effect, Schema } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
@@ -27,6 +28,7 @@ import { misuse } from "./Misuse.ts"
 import { branchesAround, CurrentRaceBranch, type RaceBranch, storedBranches } from "./RaceBranch.ts"
 import { hasLost, isLostName } from "./RaceWinner.ts"
 import { holds } from "./Settle.ts"
+import { hardCapBytes } from "./SizeLimit.ts"
 import { clockOf, type Thread } from "./Thread.ts"
 import { verdictOfThrown } from "./VerdictOfThrown.ts"
 import { tokenPart } from "./WaitRows.ts"
@@ -68,7 +70,18 @@ interface NameUse {
   readonly scope: RaceBranch | undefined
 }
 
-type Standing = "free" | "used" | "lost"
+type Standing = "free" | "used" | "lost" | "tooMany"
+
+/** What a name takes in the record of a race. */
+const nameBytes = (taken: string): number => bytesOf(JSON.stringify(taken)) + 1
+
+/** Whether a race that the name stands in could record no more with it who has lost. // X7 */
+const isTooMany = ({ scope, taken }: NameUse): boolean => {
+  const bytes = scope === undefined ? 0 : nameBytes(taken)
+  for (let at = scope; at !== undefined; at = at.outer)
+    if (at.taken.bytes + bytes > hardCapBytes) return true
+  return false
+}
 
 /** Whether the name may be taken here. Looks at what earlier attempts have left only if there were some. // X5 */
 const standingOf = ({ live, thread }: Running, { name, scope, taken }: NameUse): Standing => {
@@ -76,16 +89,18 @@ const standingOf = ({ live, thread }: Running, { name, scope, taken }: NameUse):
   if (hasLost(sql, live.sequence, branchesAround(scope))) return "lost"
   if (live.names.has(taken)) return "used"
   const isToken = taken !== name
-  return live.row.attempts > 1 && isLostName(sql, live.sequence, { name, isToken })
-    ? "used"
-    : "free"
+  if (live.row.attempts > 1 && isLostName(sql, live.sequence, { name, isToken })) return "used"
+  return isTooMany({ name, scope, taken }) ? "tooMany" : "free"
 }
 
 /** A name belongs to each race's branch that its operation stands in. */
 const enterName = ({ live }: Running, { scope, taken }: NameUse): void => {
   live.names.add(taken)
   if (scope !== undefined) live.branches.set(taken, scope)
-  for (let at = scope; at !== undefined; at = at.outer) at.names.add(taken)
+  for (let at = scope; at !== undefined; at = at.outer) {
+    at.names.add(taken)
+    at.taken.bytes += nameBytes(taken) // X7
+  }
 }
 
 const take = (running: Running, use: NameUse): Effect.Effect<void> => {
@@ -96,6 +111,8 @@ const take = (running: Running, use: NameUse): Effect.Effect<void> => {
       return Effect.interruptible(Effect.never)
     case "used":
       return giveUp(running, "DuplicateName", `the name ${JSON.stringify(use.name)} is used twice`)
+    case "tooMany":
+      return giveUp(running, "RunTooLarge", "the names in the branches of a race are too many")
     case "free":
       enterName(running, use) // In the turn of the look: X5
       return Effect.void

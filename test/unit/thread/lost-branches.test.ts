@@ -21,6 +21,40 @@ const untilSettled = (world: World) =>
     (state) => state === "settled",
   )
 
+describe("the record of a race", () => {
+  it("fits into a row, however many names its branches have taken: before it would not, the run is given up", async () => {
+    const names = Array.from({ length: 3_000 }, (_, index) => `${index}`.padStart(128, "語"))
+    let begun = 0
+    const live = Agent.make("agent", json).handler(
+      Effect.fn(function* (_, run) {
+        const many = Effect.forEach(
+          names,
+          (name) =>
+            run.step(
+              name,
+              Schema.Json,
+              Effect.suspend(() => (begun++, Effect.never as Effect.Effect<string>)),
+            ),
+          { concurrency: "unbounded" },
+        )
+        const { branch } = yield* run.race("r", { many, asked: ask(run, "ask") })
+        return branch
+      }, Effect.orDie),
+    )
+    const world = makeWorld({ agents: [live] })
+    const { submissionId } = await accepted(world.admit("agent", 1))
+    await go(world.process({ attentionMillis: 2 }))
+    await untilSettled(world)
+    expect(await go(world.status(submissionId))).toMatchObject({
+      settlement: { failure: { tag: "RunTooLarge" } },
+    })
+    expect(begun).toBeLessThan(names.length)
+    expect(new TextEncoder().encode(JSON.stringify(names.slice(0, begun))).length).toBeLessThan(
+      2_000_000,
+    )
+  })
+})
+
 describe("a branch that has lost its race while it waits, and cannot be interrupted", () => {
   it("gives way, whether an answer has decided the race or another branch's end", async () => {
     const gate = Deferred.makeUnsafe<void>()
