@@ -5,7 +5,7 @@
  * - P2 What has expired by the thread's clock is over, whoever asks first.
  * - P3 A decision makes a run that waits ready in its block; one that runs is told after it.
  */
-import { Effect, Result } from "effect"
+import { type Effect, Result } from "effect"
 import {
   JoinedToHost,
   NotAwaiting,

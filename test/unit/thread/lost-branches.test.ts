@@ -11,8 +11,7 @@ const json = { input: Schema.Json, output: Schema.Json }
 const ask = (run: Pick<Agent.Run<never>, "approval">, name: string) =>
   run.approval(name, { summary: "?" })
 
-const hangs = (run: Pick<Agent.Run<never>, "step">) =>
-  run.step("works", Schema.Json, Effect.never as Effect.Effect<string>)
+const hangs = (run: Pick<Agent.Run<never>, "step">) => run.step("works", Schema.Json, Effect.never)
 
 const untilSettled = (world: World) =>
   until(
