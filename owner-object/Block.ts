@@ -212,7 +212,8 @@ export const deleteLane = (block: Block, lane: Lane): void => {
   LaneTable.deleteLane(block.host.storage.sql, lane.threadId)
   block.written.add(lane.threadId)
   count(block, lane, undefined)
-  Projected.leave(block, lane)
+  const rebuildAt = Projected.leave(block, lane)
+  if (rebuildAt !== undefined) noteDeadline(block, toTicket(rebuildAt))
 }
 
 export const noteDeadline = (block: Block, ticket: number | undefined): void => {
@@ -283,7 +284,7 @@ const keepAlarm = (block: Block): void => {
 const wakePass = ({ earliestAt, life, shown }: Block): void => {
   const { pass } = life
   if (pass === undefined) return
-  const shownAt = shown.size === 0 ? Infinity : (Projected.wantedAt(life) ?? Infinity)
+  const shownAt = shown.size === 0 ? Infinity : (Projected.projectionsAt(life) ?? Infinity)
   if (Math.min(earliestAt ?? Infinity, shownAt) < pass.findsFrom) pass.wake()
 }
 

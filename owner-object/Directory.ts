@@ -19,7 +19,8 @@ import { type Sql, type SqlValue, StorageFailure } from "../platform/ObjectStora
 import type { Lane } from "./Lane.ts"
 import { pageLanes, readLane } from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
-import { isBuilt, projectionVersion } from "./Projections.ts"
+import { failed } from "./Projected.ts"
+import { isBuilt, isUsable } from "./Projections.ts"
 import { folded } from "./ProjectionTables.ts"
 import { conditionOf, summaryOf, toTheMinute } from "./Shown.ts"
 
@@ -206,13 +207,13 @@ export const listThreads = (
   const complete = isBuilt(projections, life.projecting)
   const lanesInstead = () => fromLanes(sql, query, limit, limits.obligationLanes)
   if (byId && !complete) return lanesInstead() // Y2
-  if (projections.version !== projectionVersion) return { threads: [], behind: true }
+  if (!isUsable(projections, life.projecting)) return { threads: [], behind: true }
   try {
     const page = fromDirectory(sql, query, limit, limits.directoryRows)
     return complete ? page : { ...page, behind: true }
   } catch (cause) {
     if (!(cause instanceof StorageFailure)) throw cause
-    life.projecting.broken = true
+    failed(life, cause, { limits, now: host.now() })
     return byId ? lanesInstead() : { threads: [], behind: true } // Y2
   }
 }

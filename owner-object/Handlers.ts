@@ -21,7 +21,7 @@ import * as Hints from "./Hints.ts"
 import type { Life } from "./Life.ts"
 import { obligations } from "./Obligations.ts"
 import { inBlock, type Owner, quietBlock, repairAlarm, started } from "./Owner.ts"
-import { catchUp, rebuildProjections } from "./Project.ts"
+import { catchUp, rebuildFailed, rebuildProjections } from "./Project.ts"
 import { reading } from "./Reading.ts"
 import { schedule, unschedule } from "./Schedule.ts"
 import { signal } from "./Signal.ts"
@@ -91,7 +91,10 @@ const found = <A, E>(
       catchUp(owner, life),
       Effect.andThen(
         check(life),
-        reading(operation, () => read(life)),
+        Effect.tap(
+          reading(operation, () => read(life)),
+          rebuildFailed(owner, life),
+        ),
       ),
     ),
   )

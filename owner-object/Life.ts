@@ -17,7 +17,7 @@ import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import type { Idle } from "./Idle.ts"
-import type { RowCounts } from "../platform/ObjectStorage.ts"
+import type { RowCounts, Sql } from "../platform/ObjectStorage.ts"
 import { type Hosts, hostsDueAt, makeHosts } from "./Hosts.ts"
 import { heldAgents } from "./HeldTable.ts"
 import { deadline, none } from "./Entry.ts"
@@ -26,7 +26,8 @@ import { type BindingCursor, latestTicketUpTo } from "./LaneTable.ts"
 import { type MaintenanceRow, readMaintenance, untouched } from "./Maintenance.ts"
 import type { Notice } from "./Notice.ts"
 import type { Peer } from "./Peer.ts"
-import { beginProjecting, projectAt, type Projecting } from "./Projections.ts"
+import { beginProjecting, isUsable, type Projecting, wantsNothing } from "./Projections.ts"
+import { nextUnreadAt } from "./ProjectionTables.ts"
 import { projectionsSince, storedVersion } from "./Tables.ts"
 import { noTally, type Tally } from "./Totals.ts"
 import type { Watcher } from "./Watcher.ts"
@@ -168,12 +169,21 @@ export interface Life {
   readonly watchers: Set<Watcher>
   /** Who waits for the end of a forgetting. */
   readonly forgetWaiters: Map<ThreadId, Set<(end: ForgetEnd) => void>>
-  /** What committed blocks have for the log, until it is told. */
+  /** What is for the log, until a block that commits has it told. */
   readonly notices: Array<Notice>
   /** The last passes that found something due, the newest first. */
   recentPasses: ReadonlyArray<MaintenancePassReport>
   /** Told the end of each pass, once. */
   readonly passWaiters: Set<(report: MaintenancePassReport) => void>
+}
+
+/** What the tables of the projections tell a life that begins. They never keep it from beginning. */
+const noteUnread = (sql: Sql, projecting: Projecting): void => {
+  try {
+    projecting.unreadAt = nextUnreadAt(sql)
+  } catch {
+    projecting.broken = true
+  }
 }
 
 /**
@@ -197,6 +207,7 @@ export const beginLife = (
   const ownerId = maintenance?.ownerId ?? (host.name as OwnerId | undefined) ?? asked
   const stored = maintenance ?? untouched(ownerId)
   const projecting = beginProjecting(stored.projections, host.now() + lookMillis)
+  if (outcomes && isUsable(stored.projections, projecting)) noteUnread(sql, projecting)
   const entryAt = deadline(maintenance?.entry ?? none, registers)
   const idle: Idle = new Set()
   return {
@@ -222,7 +233,7 @@ export const beginLife = (
       (lanesAt({ sql, version, idle }, true) === undefined &&
         entryAt === undefined &&
         hostsDueAt({ hosts, version }, stored) === undefined &&
-        (version < projectionsSince || projectAt(stored.projections, projecting) === undefined)),
+        (version < projectionsSince || wantsNothing(stored.projections, projecting))),
     peers: new Map(),
     projecting,
     searchesOutcomes: outcomes,

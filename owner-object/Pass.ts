@@ -38,7 +38,7 @@ import { earliestOutbox, nextFutureOutbox } from "./OutboxTable.ts"
 import { inBlock, type Owner } from "./Owner.ts"
 import { earliestPublication, nextFuturePublication } from "./PublicationTable.ts"
 import { project } from "./Project.ts"
-import { pickReads } from "./ReadOutcomes.ts"
+import { nextFutureRead, pickReads } from "./ReadOutcomes.ts"
 import * as Projected from "./Projected.ts"
 import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { select } from "./Select.ts"
@@ -173,10 +173,11 @@ const pause = (
       Math.min(ticket ?? Infinity, outbox ?? Infinity, record ?? Infinity),
     )
     const slotAt = slotFreeAt(pass, now, owner.limits.outboxPatienceMillis) ?? Infinity
-    const shownAt = Projected.wantedAt(life) ?? Infinity
+    const shownAt = Projected.projectionsAt(life) ?? Infinity
+    const readAt = nextFutureRead(owner, life, lookedAt) ?? Infinity
     const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
     const waveAt = nextWaveAt(life, pass, now) ?? Infinity
-    const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, waveAt, pass.yieldAt)
+    const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, readAt, waveAt, pass.yieldAt)
     pass.findsFrom = at
     return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))
   })
@@ -231,7 +232,7 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
       if (projectsNow(life, pass, owner.host.now())) yield* project(owner, life)
       for (const pick of pickReads(owner, life, pass))
         keep(fibers, yield* launchRead(owner, life, pass, pick))
-      if (underWay(pass) || (Projected.wantedAt(life) ?? Infinity) <= owner.host.now()) {
+      if (underWay(pass) || (Projected.projectionsAt(life) ?? Infinity) <= owner.host.now()) {
         yield* pause(owner, life, pass, { latch, lookedAt })
         continue
       }

@@ -5,10 +5,10 @@
  * - V1 The rows of a batch and how far it brought the projections are one transaction, and no part of any other.
  * - V2 What fails here ends no life and no pass: the tables are thrown away at the next try.
  * - V3 A batch that changes nothing that is shown writes nothing; the pass that ends says that nothing is behind.
+ * - V6 Tables that a read found failing are built anew also where nothing else has the alarm ring.
  */
 import { Effect } from "effect"
 import type { ThreadId } from "../contracts/Identifiers.ts"
-import { describeThrown } from "../contracts/Thrown.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { noteDeadline } from "./Block.ts"
 import { pageLanes } from "./LaneTable.ts"
@@ -16,9 +16,8 @@ import type { Life } from "./Life.ts"
 import { writeMaintenance } from "./Maintenance.ts"
 import { type Owner, quietBlock } from "./Owner.ts"
 import * as Tables from "./ProjectionTables.ts"
-import { projectionsAt } from "./Projected.ts"
-import { isBuilt, noteFailed, type Projections, projectionVersion } from "./Projections.ts"
-import { nextUnreadAt } from "./ReadOutcomes.ts"
+import { discard, failed, projectionsAt } from "./Projected.ts"
+import { isBuilt, type Projections, projectionVersion } from "./Projections.ts"
 import { toTicket } from "./Rotation.ts"
 import { isBelieved, sameShown, type Shown, shownOf } from "./Shown.ts"
 
@@ -151,7 +150,7 @@ const runBatch = (owner: Owner, life: Life): void => {
     return written
   })
   remember(life, batch, owner.limits.projectionBehind)
-  if (life.searchesOutcomes) life.projecting.unreadAt = nextUnreadAt(sql)
+  if (life.searchesOutcomes) life.projecting.unreadAt = Tables.nextUnreadAt(sql)
 }
 
 /** One batch, if the projections want one and this life is still the present one. Never fails. // V2 */
@@ -162,9 +161,7 @@ export const project = (owner: Owner, life: Life): Effect.Effect<void> =>
     try {
       runBatch(owner, life)
     } catch (cause) {
-      noteFailed(life.projecting, { limits: owner.limits, now: owner.host.now() })
-      const line = `the directory failed and is built anew: ${describeThrown(cause)}`
-      yield* life.projecting.failures === 1 ? Effect.logError(line) : Effect.logDebug(line)
+      failed(life, cause, { limits: owner.limits, now: owner.host.now() })
     }
     yield* owner.failpoints.reach("project:after")
   })
@@ -183,7 +180,18 @@ export const rebuildProjections = (owner: Owner, life: Life) =>
     if (life.version === 0) return
     life.projecting.broken = true
     life.projecting.retryAt = 0
-    const { projections } = block.maintenance
-    block.maintenance = { ...block.maintenance, projections: { ...projections, version: 0 } }
+    discard(block)
     noteDeadline(block, toTicket(block.now))
+  })
+
+/** Behind a read that found the tables failing, has them built anew. What fails here fails nobody's read. // V6 */
+export const rebuildFailed = (owner: Owner, life: Life): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { maintenance, projecting } = life
+    if (!projecting.broken || maintenance.projections.version !== projectionVersion)
+      return Effect.void
+    const noted = quietBlock(owner, life, "rebuild", (block) =>
+      noteDeadline(block, toTicket(discard(block))),
+    )
+    return Effect.ignore(noted)
   })

@@ -118,6 +118,13 @@ export const writeShown = (sql: Sql, threadId: ThreadId, shown: Shown): void => 
   )
 }
 
+/** The earliest time behind `after` at which a thread is to be read; undefined without one. */
+export const nextUnreadAt = (sql: Sql, after = -1): number | undefined =>
+  sql.all<{ unread_at: number }>(
+    "SELECT unread_at FROM directory WHERE unread_at > ? ORDER BY unread_at LIMIT 1",
+    after,
+  )[0]?.unread_at
+
 /** Removes all that the projections have of a thread. */
 export const removeShown = (sql: Sql, threadId: ThreadId): void => {
   sql.run(

@@ -46,7 +46,7 @@ export interface Projecting {
   broken: boolean
   failures: number
   retryAt: number
-  /** When outcomes are to be read next; undefined when all that are known of were. */
+  /** The earliest time in the directory at which outcomes are to be read; undefined when all that are known of were. */
   unreadAt: number | undefined
 }
 
@@ -62,15 +62,27 @@ export const beginProjecting = (stored: Projections, lookAt: number): Projecting
   unreadAt: undefined,
 })
 
+/** Whether the tables are of use, though they may not hold every lane. */
+export const isUsable = (stored: Projections, { broken }: Pick<Projecting, "broken">): boolean =>
+  stored.version === projectionVersion && !broken
+
 /** Whether the tables hold every lane, but for those that changed just now. */
 export const isBuilt = (stored: Projections, { broken, lost }: Projecting): boolean =>
-  stored.version === projectionVersion && stored.sweptTo === undefined && !broken && !lost
+  isUsable(stored, { broken }) && stored.sweptTo === undefined && !lost
+
+/** When outcomes are to be read next; undefined without any, and while there are no tables to read them into. */
+export const readAt = (stored: Projections, life: Projecting): number | undefined =>
+  isUsable(stored, life) ? life.unreadAt : undefined
 
 /** When the projections want to be brought up to date; undefined when they are. */
 export const projectAt = (stored: Projections, life: Projecting): number | undefined => {
   if (!isBuilt(stored, life)) return life.retryAt
   return life.changed.size === 0 ? undefined : Math.max(life.showAt, life.retryAt)
 }
+
+/** Whether nothing is to be done for them, now or later. */
+export const wantsNothing = (stored: Projections, life: Projecting): boolean =>
+  projectAt(stored, life) === undefined && readAt(stored, life) === undefined
 
 /** Notes lanes that changed, by a committed block. */
 export const noteChanged = (
@@ -85,7 +97,7 @@ export const noteChanged = (
   life.lost = true // N1
 }
 
-/** Notes that a batch failed: the next one builds anew. // N2 N3 */
+/** Notes that the tables failed: the next batch builds them anew. // N2 N3 */
 export const noteFailed = (
   life: Projecting,
   { limits, now }: { readonly limits: Limits; readonly now: number },

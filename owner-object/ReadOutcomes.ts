@@ -10,6 +10,8 @@
  * - Z3 A thread that does not answer is asked again, less often each time; nobody else waits.
  * - Z4 An answer that comes when its thread has left the directory is dropped.
  * - Z5 No answer has a thread asked again at once that did not get further by it.
+ * - Z6 When the next read is due is what the rows say: it is read again wherever they may have changed, and by a look that
+ *   finds none. A pass waits for the end of a read, or for a time that is to come; never for one that has passed.
  */
 import { Effect } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
@@ -19,8 +21,9 @@ import type { Sql } from "../platform/ObjectStorage.ts"
 import { within } from "./Call.ts"
 import type { Life, RunningPass } from "./Life.ts"
 import { addressOf, type Owner } from "./Owner.ts"
-import { projectionVersion } from "./Projections.ts"
-import { trimOutcomes, writeText } from "./ProjectionTables.ts"
+import { failed } from "./Projected.ts"
+import { isUsable, readAt } from "./Projections.ts"
+import { nextUnreadAt, trimOutcomes, writeText } from "./ProjectionTables.ts"
 
 /** A thread with records that nobody has read. */
 export interface Unread {
@@ -31,16 +34,25 @@ export interface Unread {
   readonly tries: number
 }
 
-const readable = (life: Life): boolean =>
-  life.searchesOutcomes &&
-  life.maintenance.projections.version === projectionVersion &&
-  !life.projecting.broken
+/** When outcomes are to be read next, as far as this life knows. */
+const nextAt = ({ maintenance, projecting }: Life): number | undefined =>
+  readAt(maintenance.projections, projecting)
 
-/** When a thread is to be read next; undefined without one. */
-export const nextUnreadAt = (sql: Sql): number | undefined =>
-  sql.all<{ unread_at: number }>(
-    "SELECT unread_at FROM directory WHERE unread_at IS NOT NULL ORDER BY unread_at LIMIT 1",
-  )[0]?.unread_at
+/** Uses the tables. Where that fails they are built anew. */
+const using = <A>(owner: Owner, life: Life, use: () => A): A | undefined => {
+  try {
+    return use()
+  } catch (cause) {
+    failed(life, cause, { limits: owner.limits, now: owner.host.now() })
+    return undefined
+  }
+}
+
+/** When a read becomes due that was not by the last look; undefined without one. // Z6 */
+export const nextFutureRead = (owner: Owner, life: Life, lookedAt: number): number | undefined =>
+  nextAt(life) === undefined
+    ? undefined
+    : using(owner, life, () => nextUnreadAt(owner.host.storage.sql, lookedAt))
 
 type StoredUnread = {
   readonly thread_id: string
@@ -53,27 +65,27 @@ type StoredUnread = {
 export const pickReads = (owner: Owner, life: Life, pass: RunningPass): ReadonlyArray<Unread> => {
   const { limits, host } = owner
   const free = Math.min(limits.outcomeSlots - pass.reads.size, limits.passCalls - pass.calls)
-  const due = (life.projecting.unreadAt ?? Infinity) <= host.now()
-  if (free <= 0 || !due || !readable(life)) return []
-  try {
-    return host.storage.sql
-      .all<StoredUnread>(
-        `SELECT thread_id, read_to, tail, tries FROM directory WHERE unread_at <= ? ORDER BY unread_at LIMIT +?`,
-        host.now(),
-        free + pass.reads.size,
-      )
-      .map((row) => ({
-        threadId: row.thread_id as ThreadId,
-        readTo: row.read_to,
-        tail: row.tail,
-        tries: row.tries,
-      }))
-      .filter(({ threadId }) => !pass.reads.has(threadId))
-      .slice(0, free)
-  } catch {
-    life.projecting.broken = true
-    return []
-  }
+  const now = host.now()
+  if (free <= 0 || (nextAt(life) ?? Infinity) > now) return []
+  const { sql } = host.storage
+  const due = using(owner, life, () => {
+    const rows = sql.all<StoredUnread>(
+      `SELECT thread_id, read_to, tail, tries FROM directory WHERE unread_at <= ? ORDER BY unread_at LIMIT +?`,
+      now,
+      free + pass.reads.size,
+    )
+    if (rows.length === 0) life.projecting.unreadAt = nextUnreadAt(sql) // Z6
+    return rows
+  })
+  return (due ?? [])
+    .map((row) => ({
+      threadId: row.thread_id as ThreadId,
+      readTo: row.read_to,
+      tail: row.tail,
+      tries: row.tries,
+    }))
+    .filter(({ threadId }) => !pass.reads.has(threadId))
+    .slice(0, free)
 }
 
 interface Answer {
@@ -114,14 +126,12 @@ const putOff = (owner: Owner, { threadId, tries }: Unread): void => {
 
 /** Commits one end of a read, by itself. What fails has the tables built anew. // Z2 */
 const commit = (owner: Owner, life: Life, work: () => void): void => {
-  if (owner.life !== life || !readable(life)) return
-  const { projecting } = life
-  try {
-    owner.host.storage.transaction(work)
-    projecting.unreadAt = nextUnreadAt(owner.host.storage.sql)
-  } catch {
-    projecting.broken = true
-  }
+  if (owner.life !== life || !isUsable(life.maintenance.projections, life.projecting)) return
+  const { storage } = owner.host
+  using(owner, life, () => {
+    storage.transaction(work)
+    life.projecting.unreadAt = nextUnreadAt(storage.sql) // Z6
+  })
 }
 
 /** Reads what a thread has behind what was read of it, once. Never fails. */

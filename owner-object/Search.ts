@@ -15,7 +15,8 @@ import type { Outcome } from "../contracts/Submission.ts"
 import type { ObjectHost } from "../platform/ObjectHost.ts"
 import { type Sql, StorageFailure } from "../platform/ObjectStorage.ts"
 import type { Life } from "./Life.ts"
-import { isBuilt, projectionVersion } from "./Projections.ts"
+import { failed } from "./Projected.ts"
+import { isBuilt, isUsable } from "./Projections.ts"
 
 export interface SearchQuery {
   readonly query: string
@@ -125,7 +126,7 @@ export const search = (
 ): SearchPage => {
   if (life.version === 0) return { hits: [] }
   const { projections } = life.maintenance
-  if (projections.version !== projectionVersion) return { hits: [], ...behind }
+  if (!isUsable(projections, life.projecting)) return { hits: [], ...behind }
   const limit = Math.max(1, Math.min(asked ?? limits.pageHits, limits.pageHits))
   const below = (after === undefined ? undefined : placeOf(after)?.id) ?? Number.MAX_SAFE_INTEGER
   const { sql } = host.storage
@@ -140,7 +141,7 @@ export const search = (
     }
   } catch (cause) {
     if (!(cause instanceof StorageFailure)) throw cause
-    life.projecting.broken = true
+    failed(life, cause, { limits, now: host.now() })
     return { hits: [], ...behind } // K3
   }
 }

@@ -261,6 +261,38 @@ describe("the directory", () => {
     expect(idsOf((await list(world, { state: "idle" })).threads)).toEqual(["a", "c"])
   })
 
+  it("is built anew where a read finds it failing, in an owner at rest and in the life that follows, and said once", async () => {
+    for (const crashes of [false, true]) {
+      const world = makeOwnerWorld({ limits: { projectionRetryMillis: 1 } })
+      await run(world.submit("a"))
+      await world.quiet()
+      lines.length = 0
+      world.storage.sql.run("DROP TABLE directory")
+      const read = () => list(world, { order: "activity" })
+      expect(await read()).toEqual({ threads: [], behind: true })
+      expect(await read()).toEqual({ threads: [], behind: true })
+      expect(world.storage.alarmAt()).not.toBeNull()
+      expect(lines.filter((line) => line.includes("is built anew"))).toHaveLength(1)
+      if (crashes) world.crash()
+      await world.quiet()
+      expect(idsOf((await read()).threads)).toEqual(["a"])
+    }
+  })
+
+  it("is built anew by the life that follows where it failed as a thread was taken out of it", async () => {
+    const world = makeOwnerWorld({ limits: { projectionRetryMillis: 1 } })
+    for (const name of ["a", "b"]) await run(world.submit(name))
+    await world.quiet()
+    world.storage.sql.run("DROP TABLE directory")
+    // Its thread was forgotten, as a mutation of it is told.
+    world.thread("a").forgetAs(true)
+    await run(Effect.exit(world.submit("a")))
+    await world.until("its lane is gone", () => world.lane("a") === undefined)
+    world.crash()
+    await world.quiet()
+    expect(rowsOf(world).map((row) => row["thread_id"])).toEqual(["b"])
+  })
+
   it("has no thread any more whose lane is gone", async () => {
     const world = makeOwnerWorld()
     await run(world.submit("a"))
