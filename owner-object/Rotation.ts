@@ -11,7 +11,8 @@
  * - R5 Of a faulted lane only what failed is tried: its recovery, or its visit.
  * - R6 Of a condemned lane only its forgetting is tried, and not while a mutation of it is active.
  * - R7 What would start an attempt is held once its time has come and none may be started, whatever it waited
- *   for before: a due lane that no selection may take would be looked at for ever.
+ *   for before: a due lane that no selection may take would be looked at for ever. Not before its time, which is a
+ *   deadline like any other: nobody waits for the time of what is held.
  */
 import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
@@ -32,9 +33,12 @@ export interface Cover {
 const coveredBy = (asked: Need | undefined, cover: Need): Need =>
   asked === undefined || isHeld(asked.work) || cover.at < asked.at ? cover : asked
 
+/** Before it nothing of the lane is due. */
+const backoffEnd = ({ marks }: Lane): number => marks.backoffUntilAt ?? 0
+
 /** What would start an attempt, unless it waits for the end of another's. // R7 */
 const starting = (lane: Lane, need: Need, now: number): Need => {
-  if (need.at > now) return need
+  if (Math.max(need.at, backoffEnd(lane)) > now) return need
   const agent = lane.report?.head?.agent
   // The limit of another agent than the head's holds it no more.
   if (agent !== undefined && lane.marks.heldOf === agent) return { ...need, work: heldOf(agent) }
@@ -64,8 +68,7 @@ const needOfReport = (lane: Lane, now: number, limits: Limits): Need | undefined
   if (binding !== undefined) {
     return starting(lane, { work: "binding", at: Math.max(dueAt, binding.notBefore) }, now)
   }
-  const work = lane.marks.held === true ? "held" : "dispatch"
-  return starting(lane, { work, at: dueAt }, now)
+  return starting(lane, { work: "dispatch", at: dueAt }, now)
 }
 
 /**
@@ -80,8 +83,7 @@ export const needOf = (
 ): Need | undefined => {
   const need = needBeforeBackoff(lane, cover, now, limits)
   if (need === undefined) return undefined
-  const backoffUntil = lane.marks.backoffUntilAt ?? 0
-  return { work: need.work, at: Math.max(need.at, backoffUntil) } // R1
+  return { work: need.work, at: Math.max(need.at, backoffEnd(lane)) } // R1
 }
 
 const needBeforeBackoff = (

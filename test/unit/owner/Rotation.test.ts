@@ -196,6 +196,23 @@ describe("what a lane needs", () => {
     expect(need({ ...held, enrolled: generation(1) })).toEqual({ work: "visit", at: now })
   })
 
+  it("is held once its time has come, and until then is a deadline like any other", () => {
+    for (const [hold, work] of [
+      [{ held: true }, "held"],
+      [{ heldOf: headOf("ready").agent }, `held:${headOf("ready").agent}`],
+    ] as const) {
+      const later = ready({ dueAt: now + 5 })
+      expect(need(laneOf({ report: later, marks: hold }))).toEqual({
+        work: "dispatch",
+        at: now + 5,
+      })
+      const marks = { ...hold, backoffUntilAt: now + 5 }
+      expect(need(laneOf({ report: ready(), marks }))).toEqual({ work: "dispatch", at: now + 5 })
+      const past = { ...hold, backoffUntilAt: now }
+      expect(need(laneOf({ report: ready(), marks: past }))).toEqual({ work, at: now })
+    }
+  })
+
   it("is the earlier of the head's and the upkeep's time", () => {
     const report = reportOf({ upkeepAt: now + 10 })
     expect(need(laneOf({ report }))).toEqual({ work: "dispatch", at: now + 10 })

@@ -362,6 +362,40 @@ describe("a held lane", () => {
     await world.quiet()
   })
 
+  it("that wants its turn later has it at its time, also in a pass that waits for something else", async () => {
+    const aMinute = 60_000
+    const world = makeOwnerWorld({
+      limits: { runningPerOwner: 1, watchMillis: aMinute, claimMillis: aMinute },
+    })
+    world.thread("runs").turn = "run"
+    await run(world.submit("runs"))
+    await world.alarmsUntil("one runs", () => world.thread("runs").turns === 1)
+    const waits = world.thread("waits")
+    const { submissionId } = await run(world.submit("waits"))
+    await world.alarmsUntil("the other is held", () => world.lane("waits")?.["work"] === "held")
+    // Its submission is aborted, and a schedule is left, whose time is to come.
+    const { dueAt: _d, head: _h, revision, ...report } = waits.report()
+    const upkeepAt = Date.now() + 200
+    waits.replaces = { ...report, revision: revision + 100, nonterminal: 0, waits: [], upkeepAt }
+    const threadId = ThreadId.make("waits")
+    await run(
+      world.client.abort({ ownerId, threadId, submissionId, author: "ann", reason: "no more" }),
+    )
+    const { outbox } = world.thread("busy")
+    outbox.way = "hang"
+    world.thread("busy").sends({ _tag: "ChildAsk" } as never)
+    await run(world.submit("busy"))
+    await world.until("an alarm is due", () => (world.storage.alarmAt() ?? Infinity) <= Date.now())
+    void world.deliver()
+    await world.until("the claim hangs", () => outbox.claims === 1)
+    world.thread("runs").turn = "settle"
+    world.thread("runs").endRun()
+    await run(world.client.wake({ ownerId, threadId: ThreadId.make("runs") }))
+    await world.until("it has its turn", () => waits.turns > 0)
+    expect(world.isDelivering()).toBe(true)
+    expect(outbox.claims).toBe(1)
+  })
+
   it("of an owner that died with its mutation under way is visited, though none may start", async () => {
     const landing = gate()
     let holds = false
