@@ -7,12 +7,14 @@
  * - C2 Only an armed time older than that, or none, is repaired, and then to the earliest of all
  *   deadlines.
  * - C3 While a pass runs no deadline is written: the pass's own re-arm is the cover.
- * - C4 Armed times are in the future.
+ * - C4 Armed times are in the future, and none is later than is counted: the platform refuses it, and only once the
+ *   block is committed.
  * - C5 A pass that hangs holds nobody's alarm.
  * - C6 The platform rings by a clock of its own. An alarm that rings early by this object's clock is set later by
  *   as much from then on: set for the same time again it would ring at once, over and over.
  * - C7 Lists and searches have no alarm of their own where one rings soon after: they go with it.
  */
+import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 import type { AlarmSlot, Sql } from "../platform/ObjectStorage.ts"
 import { lanesAt } from "./LanesAt.ts"
@@ -30,7 +32,7 @@ export const passRuns = (life: Life, now: number, limits: Limits): boolean =>
   now <= life.pass.startedAt + limits.passCeilingMillis + limits.closeMillis
 
 const set = (slot: AlarmSlot, life: Life, atMillis: number, now: number): void => {
-  const at = Math.max(Math.ceil(atMillis), now + 1) // C4
+  const at = Math.min(Math.max(Math.ceil(atMillis), now + 1), millisMax) // C4
   slot.set(at + life.behindMillis) // C6
   life.armedAt = at
 }

@@ -30,8 +30,8 @@ export interface HostLane<R = never> {
    */
   readonly run: (context: HostLaneContext) => Effect.Effect<unknown, unknown, R>
   /**
-   * When the next wave is wanted, in epoch milliseconds; undefined for none. A quick read: asked when an owner
-   * starts, with each event, and after each wave.
+   * When the next wave is wanted, in epoch milliseconds; undefined for none, like any time behind June 2255. A quick
+   * read: asked when an owner starts, with each event, and after each wave.
    */
   readonly nextDeadline: (context: HostLaneContext) => Effect.Effect<number | undefined, unknown, R>
 }

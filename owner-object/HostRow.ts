@@ -8,8 +8,10 @@
  * - HR2 Nothing, not even a wave that succeeds and wants the next at once, starts before its pause has passed.
  * - HR3 A wave without an offence forgives those before it; as many as are allowed, one after the other, stop the lane
  *   for the version of the code that stopped it. Another version starts it again.
+ * - HR4 No wave is due at a time that nothing can count, however it came to be stored.
  */
 import { delayMillis } from "../contracts/Backoff.ts"
+import { millisMax } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
 
 export interface HostRow {
@@ -27,11 +29,17 @@ export interface HostRow {
 
 export const newHost: HostRow = { failures: 0, offences: 0 }
 
+/** What an answer of the application asks for: a time later than all that are counted is never. // HR4 */
+export const wishOf = (at: number | undefined): number | undefined =>
+  at === undefined || at > millisMax ? undefined : Math.max(0, Math.ceil(at))
+
 /** When a wave is due; undefined for a lane that wants none or is stopped. // HR2 HR3 */
-export const hostDueAt = (row: HostRow, codeVersion: string): number | undefined =>
-  row.nextAt === undefined || row.stopped === codeVersion
+export const hostDueAt = (row: HostRow, codeVersion: string): number | undefined => {
+  const wishAt = wishOf(row.nextAt)
+  return wishAt === undefined || row.stopped === codeVersion
     ? undefined
-    : Math.max(row.nextAt, row.notBeforeAt ?? 0)
+    : Math.max(wishAt, row.notBeforeAt ?? 0)
+}
 
 const backoff = (failures: number, limits: Limits): number =>
   delayMillis(

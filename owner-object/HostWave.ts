@@ -5,9 +5,12 @@
  * - HW1 A wave holds no slot, and no thread waits for one: only the end of its pass does, as long as its allowance.
  * - HW2 One wave of a lane at a time in an object. One that goes on although it was interrupted keeps the next ones
  *   from starting, and each of them counts as a failure.
- * - HW3 A wave starts only if its allowance fits before the yield time, and not again in an event in which it failed.
+ * - HW3 A wave starts only if its allowance has ended when its pass lets go, a moment behind the yield time: one as long as
+ *   the event may begin in it, since no event looks at its lanes in the very millisecond in which it starts. And not
+ *   again in an event in which it failed.
  * - HW4 What the application throws, or does not answer, fails its wave and nothing else.
  * - HW5 An earlier answer never replaces what a wave that ended meanwhile has stored.
+ * - HW6 Whoever asks during a question has it asked again, in the life that is the present one by then.
  */
 import {
   type Cause,
@@ -20,11 +23,12 @@ import {
   Scope,
   Semaphore,
 } from "effect"
+import type { Limits } from "../contracts/Limits.ts"
 import { describeThrown } from "../contracts/Thrown.ts"
 import { type Block, noteDeadline, openForWriting } from "./Block.ts"
 import { within } from "./Call.ts"
 import type { HostLane, HostLaneContext } from "./HostLane.ts"
-import { afterWave, chargedHost, hostDueAt, type HostRow, wishing } from "./HostRow.ts"
+import { afterWave, chargedHost, hostDueAt, type HostRow, wishing, wishOf } from "./HostRow.ts"
 import { hostRowOf, hostsDueAt } from "./Hosts.ts"
 import { measured } from "./HostTurns.ts"
 import type { Life, RunningPass } from "./Life.ts"
@@ -32,29 +36,41 @@ import type { MaintenanceRow } from "./Maintenance.ts"
 import { inBlock, type Owner, quietBlock } from "./Owner.ts"
 import { toTicket } from "./Rotation.ts"
 
+/** What tells whether a lane may start. */
+interface Look {
+  readonly limits: Limits
+  readonly now: number
+  readonly maintenance: MaintenanceRow
+}
+
 /** The lanes that this pass may start, with when they are due. // HW2 HW3 */
 const startable = (
   { hosts, version }: Life,
-  maintenance: MaintenanceRow,
   pass: RunningPass,
-  now: number,
+  { limits, maintenance, now }: Look,
 ) => {
   if (version === 0) return []
   return hosts.lanes.flatMap((lane) => {
     if (pass.waves.has(lane.name) || pass.hostsFailed.has(lane.name)) return []
     const at = hostDueAt(hostRowOf(maintenance, lane.name), hosts.codeVersion)
     if (at === undefined) return []
-    return Math.max(at, now) + lane.allowanceMillis > pass.yieldAt ? [] : [{ lane, at }]
+    const endsAt = Math.max(at, now) + lane.allowanceMillis
+    return endsAt > pass.yieldAt + limits.letGoMillis ? [] : [{ lane, at }]
   })
 }
 
 /** Whether a wave is to be started. */
-export const hostIsDue = ({ life, maintenance, now }: Block, pass: RunningPass): boolean =>
-  startable(life, maintenance, pass, now).some(({ at }) => at <= now)
+export const hostIsDue = (block: Block, pass: RunningPass): boolean =>
+  startable(block.life, pass, block).some(({ at }) => at <= block.now)
 
 /** When this pass may start the next wave; undefined without one. */
-export const nextWaveAt = (life: Life, pass: RunningPass, now: number): number | undefined => {
-  const times = startable(life, life.maintenance, pass, now).map(({ at }) => at)
+export const nextWaveAt = (
+  life: Life,
+  pass: RunningPass,
+  { limits, now }: Pick<Look, "limits" | "now">,
+): number | undefined => {
+  const { maintenance } = life
+  const times = startable(life, pass, { limits, maintenance, now }).map(({ at }) => at)
   return times.length === 0 ? undefined : Math.min(...times)
 }
 
@@ -73,7 +89,7 @@ const writeHost = (block: Block, name: string, row: HostRow): void => {
 /** Charges the waves that are due, and tells which may be made. */
 export const selectHosts = (block: Block, pass: RunningPass): ReadonlyArray<HostLane<never>> => {
   const { limits, life, now } = block
-  const due = startable(life, block.maintenance, pass, now).filter(({ at }) => at <= now)
+  const due = startable(life, pass, block).filter(({ at }) => at <= now)
   return due.map(({ lane }) => {
     const row = hostRowOf(block.maintenance, lane.name)
     const { allowanceMillis } = lane
@@ -119,11 +135,8 @@ const askDeadline = (owner: Owner, life: Life, lane: HostLane<never>) => {
   return Effect.flatMap(
     within(hostReadMillis, measured(owner.host, hostTurnMillis, offend, read)),
     (at) =>
-      at === undefined || Number.isFinite(at)
-        ? Effect.succeed({
-            at: at === undefined ? undefined : Math.max(0, Math.ceil(at)),
-            offences,
-          })
+      at === undefined || (typeof at === "number" && !Number.isNaN(at))
+        ? Effect.succeed({ at: wishOf(at), offences })
         : Effect.fail(new TypeError("nextDeadline gave no time")),
   )
 }
@@ -235,25 +248,32 @@ const readOne = (owner: Owner, life: Life, lane: HostLane<never>) =>
     )
   })
 
-/** Asks all lanes, one look at a time; who asks during one has it done once more. */
-const readAll = (owner: Owner, life: Life) =>
+/** For which life all lanes are asked now; undefined when nobody wants it, and then nobody asks any more. // HW6 */
+const takeQuestion = ({ hosts, life }: Owner): Life | undefined => {
+  const isWanted = hosts.reading === "again" && life !== undefined && life.version > 0
+  hosts.reading = isWanted ? "once" : "no"
+  return isWanted ? life : undefined
+}
+
+/** Asks all lanes, one look at a time, for as long as somebody wants it. */
+const readAll = (owner: Owner) =>
   Effect.gen(function* () {
     const { hosts } = owner
-    if (hosts.reading !== "no") {
-      hosts.reading = "again"
-      return
-    }
-    do {
-      hosts.reading = "once"
+    for (let life = takeQuestion(owner); life !== undefined; life = takeQuestion(owner)) {
+      const present = life
       // What keeps one from being read is a failed block, which was logged and has ended this life: the next one asks.
-      yield* Effect.forEach(hosts.lanes, (lane) => Effect.ignore(readOne(owner, life, lane)), {
+      yield* Effect.forEach(hosts.lanes, (lane) => Effect.ignore(readOne(owner, present, lane)), {
         concurrency: "unbounded",
         discard: true,
       })
-    } while ((hosts.reading as string) === "again" && owner.life === life)
-  }).pipe(Effect.ensuring(Effect.sync(() => void (owner.hosts.reading = "no"))))
+    }
+  }).pipe(Effect.onError(() => Effect.sync(() => void (owner.hosts.reading = "no"))))
 
 /** Has the application asked for its deadlines, beside whatever else is done. // HW1 */
 export const readDeadlines = (owner: Owner, life: Life): void => {
-  if (owner.hosts.lanes.length > 0 && life.version > 0) owner.background(readAll(owner, life))
+  const { hosts } = owner
+  if (hosts.lanes.length === 0 || life.version === 0) return
+  const isAsking = hosts.reading !== "no"
+  hosts.reading = "again" // HW6
+  if (!isAsking) owner.background(readAll(owner))
 }

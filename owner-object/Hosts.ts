@@ -24,7 +24,7 @@ export interface Hosts {
   readonly building: Semaphore.Semaphore
   /** The services, once they are built. */
   context: Context.Context<never> | undefined
-  /** Whether deadlines are being asked for, and once more after that. */
+  /** Whether deadlines are being asked for; `again` while somebody wants them asked who came since. */
   reading: "no" | "once" | "again"
 }
 

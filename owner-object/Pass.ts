@@ -176,7 +176,7 @@ const pause = (
     const shownAt = Projected.projectionsAt(life) ?? Infinity
     const readAt = nextFutureRead(owner, life, lookedAt) ?? Infinity
     const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
-    const waveAt = nextWaveAt(life, pass, now) ?? Infinity
+    const waveAt = nextWaveAt(life, pass, { limits: owner.limits, now }) ?? Infinity
     const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, readAt, waveAt, pass.yieldAt)
     pass.findsFrom = at
     return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))

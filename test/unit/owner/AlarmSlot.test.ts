@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { OwnerId } from "../../../contracts/Identifiers.ts"
+import { millisMax, OwnerId } from "../../../contracts/Identifiers.ts"
 import {
   armEarliest,
   armNow,
@@ -68,6 +68,12 @@ describe("the alarm slot", () => {
     const { storage, life } = begin()
     armRetry(storage.alarm, life, now - 1_000, now)
     expect(storage.alarmAt()).toBe(now + 1)
+  })
+
+  it("is never later than is counted", () => {
+    const { life, storage } = begin()
+    armRetry(storage.alarm, life, Number.MAX_SAFE_INTEGER, now)
+    expect(storage.alarmAt()).toBe(millisMax)
   })
 
   it("counts until it is 60 s overdue, and needs repair from then on", () => {

@@ -108,6 +108,122 @@ describe("a host lane", () => {
     expect(await statusOf(world)).toMatchObject({ state: "idle", failures: 0 })
   })
 
+  /** A lane whose questions are answered when the test says so, with what was so as each was asked. */
+  const slowLane = () => {
+    const { lane, state } = laneOf(() => Effect.sync(() => (state.nextAt = undefined)))
+    const asked: Array<() => void> = []
+    const slow = { isSlow: true }
+    const nextDeadline = () =>
+      Effect.suspend(() => {
+        const told = state.nextAt
+        if (!slow.isSlow) return Effect.succeed(told)
+        return Effect.promise(
+          () => new Promise<typeof told>((done) => asked.push(() => done(told))),
+        )
+      })
+    return { asked, lane: { ...lane, allowanceMillis: 5_000, nextDeadline }, slow, state }
+  }
+
+  it("is asked once more where an event asks during the question", async () => {
+    const { asked, lane, slow, state } = slowLane()
+    state.nextAt = undefined
+    const world = makeWorld(lane, { limits: { hostReadMillis: 60_000 } })
+    await run(world.submit("a"))
+    await world.alarmsUntil("settled", () => world.thread("a").settled.length === 1)
+    await world.until("its event has ended", () => !world.isDelivering())
+    expect(asked).toHaveLength(1)
+    state.nextAt = 1
+    await run(world.submit("b"))
+    await world.alarmsUntil("settled", () => world.thread("b").settled.length === 1)
+    await world.until("its event has ended", () => !world.isDelivering())
+    slow.isSlow = false
+    asked[0]?.()
+    await world.alarmsUntil("a wave", () => state.waves === 1)
+  })
+
+  it("is asked by the life that begins during the question", async () => {
+    const { asked, lane, slow, state } = slowLane()
+    slow.isSlow = false
+    state.nextAt = undefined
+    let fails = false
+    const world = makeWorld(lane, {
+      limits: { hostReadMillis: 60_000 },
+      storageFault: (use) => {
+        if (use !== "transaction" || !fails) return
+        fails = false
+        throw new Error("the storage failed")
+      },
+    })
+    await run(world.submit("a"))
+    await world.quiet()
+    world.crash()
+    slow.isSlow = true
+    await statusOf(world)
+    await world.until("it is asked", () => asked.length === 1)
+    // A block fails, which ends this life; the next one is begun by a read.
+    fails = true
+    await run(Effect.exit(world.submit("a")))
+    state.nextAt = 1
+    slow.isSlow = false
+    await statusOf(world)
+    asked[0]?.()
+    await world.alarmsUntil("a wave", () => state.waves === 1)
+  })
+
+  it("that wants its next wave at no time that is counted wants none", async () => {
+    for (const never of [Number.MAX_SAFE_INTEGER, Infinity]) {
+      const { lane, state } = laneOf(() => Effect.sync(() => (state.nextAt = never)))
+      const world = makeWorld({ ...lane, allowanceMillis: 5_000 })
+      await run(world.submit("a"))
+      await world.alarmsUntil("a wave", () => state.waves === 1)
+      await world.quiet()
+      expect(await statusOf(world)).toEqual({ name: "imports", state: "idle", failures: 0 })
+    }
+  })
+
+  it("of which a time is stored that no alarm can have wants none", async () => {
+    const { lane, state } = laneOf(() => Effect.void, 1)
+    let isSilent = false
+    const world = makeWorld(
+      {
+        ...lane,
+        allowanceMillis: 5_000,
+        nextDeadline: (about) => (isSilent ? Effect.never : lane.nextDeadline(about)),
+      },
+      { limits: { hostReadMillis: 60_000 } },
+    )
+    await run(world.submit("a"))
+    await world.alarmsUntil("a wave", () => state.waves === 1)
+    await world.quiet()
+    isSilent = true
+    const stored = { imports: { nextAt: Number.MAX_SAFE_INTEGER, failures: 0, offences: 0 } }
+    world.storage.sql.run("UPDATE maintenance SET host_lanes = ?", JSON.stringify(stored))
+    world.crash()
+    expect(await statusOf(world)).toEqual({ name: "imports", state: "idle", failures: 0 })
+  })
+
+  it("as long as a whole event has its waves", async () => {
+    const { lane, state } = laneOf(() => Effect.void, 1)
+    const world = makeWorld(
+      { ...lane, allowanceMillis: 1_000 },
+      { limits: { passYieldMillis: 1_000, letGoMillis: 1_000 } },
+    )
+    let selects = 0
+    world.setFailpoints({
+      // No event looks at its lanes in the very millisecond in which it starts.
+      reach: (point) =>
+        Effect.suspend(() => {
+          if (point !== "select:before") return Effect.void
+          selects += 1
+          return Effect.sleep(3)
+        }),
+    })
+    await run(world.submit("a"))
+    await world.alarmsUntil("a wave", () => state.waves === 1 || selects > 100)
+    expect(state.waves).toBe(1)
+    await world.quiet()
+  })
+
   it("that fails waits longer each time, once an event, and is forgiven when it succeeds", async () => {
     const { lane, state } = laneOf((n) => (n < 4 ? Effect.fail("no") : Effect.void), 4)
     const world = makeWorld(lane)
@@ -158,9 +274,10 @@ describe("a host lane", () => {
         return Effect.never
       }),
     )
-    const world = makeWorld(lane, {
-      limits: { hostRetryMillis: 60_000, hostRetryMaxMillis: 60_000 },
-    })
+    const world = makeWorld(
+      { ...lane, allowanceMillis: 5_000 },
+      { limits: { hostRetryMillis: 60_000, hostRetryMaxMillis: 60_000 } },
+    )
     await run(world.submit("a"))
     await world.alarmsUntil("it died", () => state.waves === 1)
     await world.alarmsUntil("it waits", () => (world.storage.alarmAt() ?? 0) > Date.now() + 30_000)
