@@ -17,12 +17,12 @@ import type { Life } from "./Life.ts"
 import { endLife, type Owner, quietBlock, started } from "./Owner.ts"
 import { runPass } from "./Pass.ts"
 
-/** Resolves with the report of the pass that ends next. */
-export const nextPassEnd = (life: Life): Effect.Effect<MaintenancePassReport> =>
+/** Resolves with the report of the pass that ends next, in whichever life. */
+export const nextPassEnd = ({ waiters }: Owner): Effect.Effect<MaintenancePassReport> =>
   Effect.callback<MaintenancePassReport>((resume) => {
     const tell = (report: MaintenancePassReport): void => resume(Effect.succeed(report))
-    life.passWaiters.add(tell)
-    return Effect.sync(() => void life.passWaiters.delete(tell))
+    waiters.passes.add(tell)
+    return Effect.sync(() => void waiters.passes.delete(tell))
   })
 
 /** Arms for a pass at once, unless one runs. */
@@ -46,7 +46,7 @@ const armThenJoin = (owner: Owner, life: Life) =>
       ),
     ) // A1
     const { passCeilingMillis } = owner.limits
-    if (life.pass !== undefined) yield* Effect.timeoutOption(nextPassEnd(life), passCeilingMillis) // A2
+    if (life.pass !== undefined) yield* Effect.timeoutOption(nextPassEnd(owner), passCeilingMillis) // A2
   })
 
 /** A failed event commits a jittered retry in the life that follows, and then how it ended. */
@@ -93,8 +93,7 @@ export const deliverAlarm = (owner: Owner, ownerId: OwnerId) => {
     const life = yield* aliveLife(owner, ownerId)
     if (life.pass !== undefined) return yield* armThenJoin(owner, life)
     AlarmSlot.rang(life, owner.host.now(), owner.limits)
-    life.passWaiters.add((report) => (ended = report))
-    yield* runPass(owner, life)
+    yield* runPass(owner, life, (report) => (ended = report))
   }).pipe(
     Effect.catchCause((cause) =>
       Effect.logError(`a maintenance pass failed: ${describeThrown(cause)}`).pipe(

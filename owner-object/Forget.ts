@@ -23,10 +23,11 @@ import { type Block, laneOrNew, nextGeneration, writeLane } from "./Block.ts"
 import type { Caller } from "./Command.ts"
 import { removeForgotten, tellForgetEnd } from "./Forgotten.ts"
 import { type Condemned, type Lane, withoutCondemned } from "./Lane.ts"
-import type { ForgetEnd, Life } from "./Life.ts"
+import type { Life } from "./Life.ts"
 import { overloaded, type ThreadAnswer } from "./Mutation.ts"
 import { inBlock } from "./Owner.ts"
 import type { Picked } from "./Select.ts"
+import type { ForgetEnd } from "./Waiters.ts"
 
 type ForgetPayload = Rpc.Payload<
   Extract<RpcGroup.Rpcs<typeof OwnerRpc>, { readonly _tag: "forgetThread" }>
@@ -58,14 +59,15 @@ const condemn = (block: Block, payload: ForgetPayload, principal: Principal): vo
 }
 
 const register = (life: Life, threadId: ThreadId, tell: (end: ForgetEnd) => void): void => {
-  const waiters = life.forgetWaiters.get(threadId) ?? new Set()
-  life.forgetWaiters.set(threadId, waiters.add(tell))
+  const { forgets } = life.waiters
+  forgets.set(threadId, (forgets.get(threadId) ?? new Set()).add(tell))
 }
 
 const unregister = (life: Life, threadId: ThreadId, tell: (end: ForgetEnd) => void): void => {
-  const waiters = life.forgetWaiters.get(threadId)
-  waiters?.delete(tell)
-  if (waiters?.size === 0) life.forgetWaiters.delete(threadId)
+  const { forgets } = life.waiters
+  const waiting = forgets.get(threadId)
+  waiting?.delete(tell)
+  if (waiting?.size === 0) forgets.delete(threadId)
 }
 
 /** Condemns, then waits a moment for the end. Who waits holds a timer, like any mutation under way. */
@@ -118,7 +120,7 @@ const commitOwed = (block: Block, pick: Picked, lane: Lane, refusal: WorkOwed): 
     const again = askedAgain(condemned, pick.lane.marks.condemned, block)
     return { ...lane, marks: { ...lane.marks, condemned: again } }
   }
-  if (!block.life.forgetWaiters.has(lane.threadId)) {
+  if (!block.life.waiters.forgets.has(lane.threadId)) {
     const line = "a condemned thread still owes work, so it stays: nobody had said to abort that" // Z4
     block.notices.push({ level: "Warning", threadId: lane.threadId, line })
   }

@@ -12,8 +12,8 @@ import { Exit } from "effect"
 import { ThreadForgotten } from "../contracts/Errors.ts"
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import { type Block, deleteLane, readLane } from "./Block.ts"
-import type { ForgetEnd } from "./Life.ts"
 import * as RecoveryFaults from "./RecoveryFaults.ts"
+import type { ForgetEnd } from "./Waiters.ts"
 
 /** When the thread was forgotten, if that is what a call was told. */
 export const forgottenAtOf = (error: unknown): number | undefined =>
@@ -21,9 +21,9 @@ export const forgottenAtOf = (error: unknown): number | undefined =>
 
 /** Tells those who wait for the end of a forgetting, once this block is committed. */
 export const tellForgetEnd = (block: Block, threadId: ThreadId, end: ForgetEnd): void => {
-  const { forgetWaiters } = block.life
+  const { forgets } = block.life.waiters
   block.afterwards.push(() => {
-    for (const tell of forgetWaiters.get(threadId) ?? []) tell(end)
+    for (const tell of forgets.get(threadId) ?? []) tell(end)
   }) // Q3
 }
 

@@ -104,7 +104,7 @@ const runMaintenance = (owner: Owner, life: Life, timeoutMillis: number | undefi
   Effect.gen(function* () {
     yield* armNow(owner, life)
     const millis = Math.min(timeoutMillis ?? owner.limits.waitMillis, owner.limits.waitMillis)
-    const ended = yield* Effect.timeoutOption(nextPassEnd(life), millis)
+    const ended = yield* Effect.timeoutOption(nextPassEnd(owner), millis)
     return Option.match(ended, {
       onNone: () => ({ _tag: "Pending" as const }),
       onSome: (pass) => ({ _tag: "Finished" as const, pass }),

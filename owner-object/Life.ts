@@ -9,9 +9,6 @@
  *   so that generations are ordered and unique across lives.
  * - F2 The copy of the maintenance row changes only with a committed block.
  */
-import type { Exit } from "effect"
-import type { WorkOwed } from "../contracts/Errors.ts"
-import type { ForgetReply } from "../contracts/Forget.ts"
 import type { AgentId, Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import type { MaintenancePassReport } from "../contracts/Maintenance.ts"
@@ -30,11 +27,9 @@ import { beginProjecting, isUsable, type Projecting, wantsNothing } from "./Proj
 import { nextUnreadAt } from "./ProjectionTables.ts"
 import { projectionsSince, storedVersion } from "./Tables.ts"
 import { noTally, type Tally } from "./Totals.ts"
+import { makeWaiters, type Waiters } from "./Waiters.ts"
 import type { Watcher } from "./Watcher.ts"
 import type { CallKind } from "./Lane.ts"
-
-/** How the forgetting of a thread ended. */
-export type ForgetEnd = Exit.Exit<ForgetReply, WorkOwed>
 
 /** The mutations of one lane that are under way together. */
 export interface Overlap {
@@ -167,14 +162,12 @@ export interface Life {
   readonly searchesOutcomes: boolean
   /** Who watches the lanes now. */
   readonly watchers: Set<Watcher>
-  /** Who waits for the end of a forgetting. */
-  readonly forgetWaiters: Map<ThreadId, Set<(end: ForgetEnd) => void>>
+  /** Who waits for the end of a pass, or of a forgetting. */
+  readonly waiters: Waiters
   /** What is for the log, until a block that commits has it told. */
   readonly notices: Array<Notice>
   /** The last passes that found something due, the newest first. */
   recentPasses: ReadonlyArray<MaintenancePassReport>
-  /** Told the end of each pass, once. */
-  readonly passWaiters: Set<(report: MaintenancePassReport) => void>
 }
 
 /** What the tables of the projections tell a life that begins. They never keep it from beginning. */
@@ -194,11 +187,12 @@ export const beginLife = (
   host: ObjectHost,
   asked: OwnerId,
   armedAt: number | null,
-  { registers, outcomes, lookMillis, hosts } = {
+  { registers, outcomes, lookMillis, hosts, waiters } = {
     registers: false,
     outcomes: false,
     lookMillis: 0,
     hosts: makeHosts(""),
+    waiters: makeWaiters(),
   },
 ): Life => {
   const { sql } = host.storage
@@ -246,9 +240,8 @@ export const beginLife = (
     bindingsBehind: { ticket: 0, threadId: "" },
     pass: undefined,
     watchers: new Set(),
-    forgetWaiters: new Map(),
+    waiters,
     notices: [],
     recentPasses: [],
-    passWaiters: new Set(),
   }
 }

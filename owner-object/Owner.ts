@@ -6,6 +6,7 @@
  * - O2 Work of an ended life writes nothing into the next one.
  * - O3 Any request finds and repairs a missing or long overdue alarm; the start itself never does.
  * - O4 A block that fails ends the life; the next event starts again from the rows.
+ * - O5 The pass of a life that has ended waits no longer: it holds the alarm of the next one.
  */
 import { Effect } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
@@ -29,6 +30,7 @@ import type { Hosts } from "./Hosts.ts"
 import { beginLife, type Life } from "./Life.ts"
 import { tellNotices } from "./Notice.ts"
 import { noTally } from "./Totals.ts"
+import type { Waiters } from "./Waiters.ts"
 
 export type ThreadClient = RpcClient.FromGroup<
   typeof ThreadRpc,
@@ -71,6 +73,8 @@ export interface Owner {
   readonly telemetry: Telemetry
   /** The application's own lanes. */
   readonly hosts: Hosts
+  /** Who waits for the end of a pass, or of a forgetting. */
+  readonly waiters: Waiters
   /** What is done, beside its first event, when a life has begun. */
   readonly began: (life: Life) => void
   /** Runs an effect that nobody waits for; it outlives the call that started it. */
@@ -131,6 +135,7 @@ const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
     // Nothing of it is in a hurry: the first work of a life comes first.
     lookMillis: owner.limits.coverMillis,
     hosts: owner.hosts,
+    waiters: owner.waiters,
   })
   owner.life.maxRunning = owner.maxRunning
   owner.began(owner.life)
@@ -153,11 +158,15 @@ export const started = (owner: Owner, ownerId: OwnerId): Effect.Effect<Life, Una
     )
   })
 
-/** Ends the present life: the next event starts again from the rows, and who watches hears of it. */
+/**
+ * Ends the present life: the next event starts again from the rows, and who watches hears of it. So does its pass, whatever it
+ * waits for: while its event lasts, the platform delivers no other alarm. // O5
+ */
 export const endLife = (owner: Owner): void => {
   const ended = owner.life
   owner.life = undefined
   for (const watcher of ended?.watchers ?? []) watcher.wake()
+  ended?.pass?.wake() // O5
 }
 
 const failed = (owner: Owner, name: string, cause: unknown) => {

@@ -38,6 +38,7 @@ import { makeHosts } from "./Hosts.ts"
 import { readDeadlines } from "./HostWave.ts"
 import { storedOwnerId } from "./Maintenance.ts"
 import type { Owner, PeerClient } from "./Owner.ts"
+import { makeWaiters } from "./Waiters.ts"
 
 export interface OwnerOptions {
   readonly limits: Limits
@@ -156,6 +157,7 @@ export const makeOwnerRuntime = (host: ObjectHost, options: OwnerOptions): Owner
       searchesOutcomes: options.searchesOutcomes === true,
       telemetry,
       hosts: makeHosts(options.codeVersion, options.hostLanes, options.services),
+      waiters: makeWaiters(),
       began: (life) => readDeadlines(owner, life),
       background,
       life: undefined,

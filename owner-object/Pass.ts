@@ -44,6 +44,7 @@ import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { select } from "./Select.ts"
 import { tablesOf } from "./TicketIndex.ts"
 import { tallied, type Tally } from "./Totals.ts"
+import type { Waiters } from "./Waiters.ts"
 
 type EndedBy = MaintenancePassReport["endedBy"]
 
@@ -296,10 +297,10 @@ const failureReport = (owner: Owner, life: Life, pass: RunningPass): Maintenance
   endedBy: "failure",
 })
 
-const tellWaiters = (life: Life, report: MaintenancePassReport): void => {
-  const waiters = [...life.passWaiters]
-  life.passWaiters.clear()
-  for (const tell of waiters) tell(report)
+const tellWaiters = ({ passes }: Waiters, report: MaintenancePassReport): void => {
+  const waiting = [...passes]
+  passes.clear()
+  for (const tell of waiting) tell(report)
 }
 
 /** Remembers it for whoever looks. */
@@ -341,8 +342,12 @@ const told = (
   }))
 }
 
-/** Runs one pass to its end, and tells those who wait. The caller has made sure that none runs. */
-export const runPass = (owner: Owner, life: Life) =>
+/** Runs one pass to its end, and tells its caller and those who wait. The caller has made sure that none runs. */
+export const runPass = (
+  owner: Owner,
+  life: Life,
+  onEnded: (report: MaintenancePassReport) => void,
+) =>
   Effect.suspend(() => {
     const latch = Latch.makeUnsafe(false)
     const pass = makePass(owner, latch, life)
@@ -359,7 +364,8 @@ export const runPass = (owner: Owner, life: Life) =>
           const ended = Exit.isSuccess(exit) ? exit.value : undefined
           const report = ended ?? failureReport(owner, life, pass)
           remember(owner, life, report)
-          tellWaiters(life, report)
+          onEnded(report)
+          tellWaiters(owner.waiters, report)
         }),
       ),
     )
