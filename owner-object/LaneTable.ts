@@ -238,21 +238,23 @@ export const dueLanes = (sql: Sql, { idle, limit, now, works }: DueQuery): Reado
     })
   }) // L1
 
-/** Where a sweep over the waits for agents stands. */
+/** Where a sweep over the waits for agents stands: first over those in backoff, which leave it for the others. */
 export interface BindingCursor {
+  readonly slow: boolean
   readonly ticket: number
   readonly threadId: string
 }
 
-/** Lanes that wait for an agent, by ticket, behind the cursor. */
+/** Lanes that wait for an agent, of those in backoff or of the others, by ticket, behind the cursor. */
 export const bindingLanes = (
   sql: Sql,
   page: { readonly after: BindingCursor; readonly limit: number },
 ): ReadonlyArray<Lane> =>
   sql
     .all<StoredLane>(
-      `SELECT * FROM lanes WHERE work = 'binding' AND slow = 0
+      `SELECT * FROM lanes WHERE work = 'binding' AND slow = ?
        AND (next_at, thread_id) > (?, ?) ORDER BY next_at, thread_id LIMIT +?`,
+      page.after.slow ? 1 : 0,
       page.after.ticket,
       page.after.threadId,
       page.limit,

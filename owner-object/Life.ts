@@ -237,7 +237,7 @@ export const beginLife = (
     bringing: 0,
     mutations: 0,
     heldBytes: 0,
-    bindingsBehind: { ticket: 0, threadId: "" },
+    bindingsBehind: { slow: true, ticket: 0, threadId: "" },
     pass: undefined,
     watchers: new Set(),
     waiters,
