@@ -13,6 +13,7 @@
  *   once, and the counters, to which nobody knows what it had added, are counted anew.
  * - B5 A block wakes the pass only for a deadline before those that the pass finds by itself: else every submit would
  *   have it look at all lanes, twice, for nothing.
+ * - B6 A clock that was ahead and is right again puts off nothing that becomes due from then on.
  */
 import { type Generation, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
@@ -288,6 +289,15 @@ const wakePass = ({ earliestAt, life, shown }: Block): void => {
   if (Math.min(earliestAt ?? Infinity, shownAt) < pass.findsFrom) pass.wake()
 }
 
+/**
+ * Forgets a last ticket of a time that is not to come for long: the clock was ahead when it was given. A little ahead it
+ * may be, where many were given for one millisecond. // B6
+ */
+const checkLastTicket = ({ host, life, limits, now }: Block): void => {
+  if (life.version === 0 || life.lastTicket < dueBefore(now + limits.clockAllowanceMillis)) return
+  life.lastTicket = LaneTable.latestTicketUpTo(host.storage.sql, now)
+}
+
 /** What runs inside every block before its own work; set by the gate. */
 export type TakeFinishes = (block: Block) => void
 
@@ -315,6 +325,7 @@ export const runBlock = <A>(
   }
   let counted: { readonly totals: Tally; readonly rows: RowCounts } | undefined
   const result = host.storage.transaction(() => {
+    checkLastTicket(block) // B6
     takeFinishes(block) // B2
     const value = body(block)
     if (block.miscounted) {

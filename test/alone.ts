@@ -8,7 +8,7 @@ export const alone: ReadonlyArray<string> = [
   "test/unit/console/places.test.ts",
   "test/unit/loom/{away,restored}.test.ts",
   "test/unit/observability/{JsonLog,Otlp}.test.ts",
-  "test/unit/owner/{damage,deliver,directory,early-alarm,entry,faults,logs,missing-tool}.test.ts",
+  "test/unit/owner/{clock-ahead,damage,deliver,directory,early-alarm,entry,faults,logs,missing-tool}.test.ts",
   "test/unit/owner/{pass-told,peers,publication,stays,unseen,wakes}.test.ts",
   "test/unit/sdk/{calls,http,streams}.test.ts",
   "test/unit/testing/TestDeployment.test.ts",
