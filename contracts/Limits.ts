@@ -98,6 +98,7 @@ export const defaultLimits = {
   passCalls: 800,
   /** Ended passes that an owner remembers, in memory, for whoever looks. */
   passesKept: 16,
+  /** At its yield time a pass waits so long for calls of threads, before it lets them go. */
   letGoMillis: 1 * second,
   closeMillis: 5 * second,
   /** After this many unfinished passes a pass runs with one slot. */

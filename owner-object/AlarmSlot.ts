@@ -79,6 +79,8 @@ export interface Deadlines {
   readonly rideMillis: number
   /** When a host lane wants its next wave; undefined when none does. */
   readonly hostAt: number | undefined
+  /** Whether something goes on that a pass is to see the end of. */
+  readonly goesOn: boolean
 }
 
 /**
@@ -95,11 +97,11 @@ export const armEarliest = (
   slot: AlarmSlot,
   sql: Sql,
   life: Life,
-  { now, held, freeTicket, entryAt, hostAt, projectAt, rideMillis }: Deadlines,
+  { now, held, freeTicket, entryAt, goesOn, hostAt, projectAt, rideMillis }: Deadlines,
 ): "rearmed" | "cleared" => {
   const ticket = lanesAt(tablesOf(sql, life), held)
   const laneAt = ticketMillis(Math.min(ticket ?? Infinity, freeTicket ?? Infinity))
-  const owedAt = Math.min(laneAt, entryAt ?? Infinity, hostAt ?? Infinity)
+  const owedAt = goesOn ? now : Math.min(laneAt, entryAt ?? Infinity, hostAt ?? Infinity)
   const at = ringAt({ owedAt, showAt: projectAt ?? Infinity }, rideMillis)
   life.quiet = at === Infinity
   if (life.quiet) {

@@ -38,6 +38,7 @@ import { dueBefore, needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.
 import * as Projected from "./Projected.ts"
 import type { Shown } from "./Shown.ts"
 import { migrate, schemaVersion } from "./Tables.ts"
+import { goesOn } from "./UnderWay.ts"
 import { noTally, rowsBetween, tallied, type Tally, toldBetween } from "./Totals.ts"
 
 export interface Block {
@@ -97,6 +98,7 @@ export const deadlinesOf = (block: Block): AlarmSlot.Deadlines => ({
   entryAt: entryAtOf(block),
   projectAt: Projected.deadlineOf(block),
   rideMillis: block.limits.projectionRideMillis,
+  goesOn: goesOn(block.life.underWay),
   hostAt: hostsLookAt(block.life, block.maintenance, {
     hostReadMillis: block.limits.hostReadMillis,
     now: block.now,

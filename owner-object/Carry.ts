@@ -10,7 +10,7 @@
  *   the first that is neither stops its target, for this carry. Targets do not wait for each other.
  * - C2 An entry is acknowledged after it was delivered, never before; what ends together in one call.
  * - C3 A carry is charged its claim, one delivery and one acknowledgement before it starts; a further delivery begins
- *   only while the time of the carry, that of the pass and its budget of calls last.
+ *   only while the time of the carry, that of the pass that began it and its budget of calls last.
  */
 import { Effect, Exit, Latch } from "effect"
 import type { Generation } from "../contracts/Identifiers.ts"

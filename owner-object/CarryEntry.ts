@@ -6,7 +6,7 @@
  * - B4 A child is work that was accepted with its parent: an owner that is full of parents lets their children in, or none
  *   of them could ever end.
  * - B5 A message and a child go on in the trace of the run that sent them.
- * - B3 What passed the gate ends it, also when its pass lets go: an enrolment without an end would never be visited.
+ * - B3 What passed the gate ends it, whoever stops waiting: an enrolment without an end would never be visited.
  */
 import { Effect, Exit } from "effect"
 import type { LaneReport } from "../contracts/LaneReport.ts"

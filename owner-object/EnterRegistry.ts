@@ -14,7 +14,7 @@ import { within } from "./Call.ts"
 import * as Entry from "./Entry.ts"
 import { hostsDueAt } from "./Hosts.ts"
 import { lanesAt } from "./LanesAt.ts"
-import type { Life, RunningPass } from "./Life.ts"
+import type { Life } from "./Life.ts"
 import { inBlock, type Owner, type RegistryClient } from "./Owner.ts"
 import { tablesOf } from "./TicketIndex.ts"
 
@@ -35,8 +35,8 @@ const owesAnything = ({ host, life, maintenance }: Block): boolean =>
   hostsDueAt(life, maintenance) !== undefined
 
 /** Charges the next try, if one is due and none is under way. Gives it if it may be made. */
-export const chargeEntry = (block: Block, pass: RunningPass): EntryTry | undefined => {
-  if (pass.entering || !entryIsDue(block)) return undefined // U2
+export const chargeEntry = (block: Block): EntryTry | undefined => {
+  if (block.life.underWay.entering || !entryIsDue(block)) return undefined // U2
   const entry = Entry.charged(block.maintenance.entry, block.now, block.limits)
   block.maintenance = { ...block.maintenance, entry }
   return { owes: owesAnything(block) }

@@ -84,7 +84,7 @@ const finishOne = (block: Block, ended: Ended): void => {
 }
 
 const inFlight = (block: Block, ended: Ended): boolean =>
-  block.life.pass?.flights.has(ended.threadId) === true
+  block.life.underWay.flights.has(ended.threadId)
 
 /** Finishes every mutation that has ended, in their order. */
 export const takeFinishes = (block: Block): void => {

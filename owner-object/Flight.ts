@@ -41,6 +41,9 @@ const momentOf = (owner: Owner, block: Block): Answer.Moment => ({
   agentsDigest: owner.agentsDigest,
 })
 
+/** The pass whose report tells of this end: the one that runs now, though it need not have begun the call. */
+const countedBy = ({ life }: Block, pass: RunningPass): RunningPass => life.pass ?? pass
+
 /** The lane as its row is now, with what was marked during the flight kept. // G3 */
 const landing = (block: Block, pass: RunningPass, pick: Picked) => {
   const { threadId } = pick.lane
@@ -152,7 +155,8 @@ const commitRecovery = (
     const failure = RecoveryFaults.failureOf("recover", answer.result.error)
     return commitFault(block, before, accepted, failure)
   }
-  if (answer.result.value.some((report) => report.disposition === "repaired")) pass.recovered += 1
+  if (answer.result.value.some((report) => report.disposition === "repaired"))
+    countedBy(block, pass).recovered += 1
   const healed = RecoveryFaults.afterRecovery(block, accepted)
   const moment = momentOf(owner, block)
   const recovered =
@@ -194,7 +198,7 @@ const commitTurn = (
   const readable = RecoveryFaults.clearFault(block, accepted)
   const runBefore = isRunning(pick.lane) ? pick.lane.report?.head?.submissionId : undefined
   block.tally = tallied(block.tally, { attempts: attemptsOf(heads, runBefore) })
-  pass.settled += heads.filter((head) => head._tag === "Settled").length
+  countedBy(block, pass).settled += heads.filter((head) => head._tag === "Settled").length
   const turned = Answer.afterTurn({
     sentUnder: pick.lane.report,
     lane: readable,

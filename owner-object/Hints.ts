@@ -41,7 +41,9 @@ export const takeReport = (block: Block, threadId: ThreadId, report: LaneReport)
 export const wake = (block: Block, threadId: ThreadId): Lane | undefined => {
   const before = readLane(block, threadId)
   if (before === undefined) return undefined
-  block.life.pass?.marked.add(threadId)
+  const { pass, underWay } = block.life
+  // Of a running pass also a call that was selected and has not begun.
+  if (pass !== undefined || underWay.flights.has(threadId)) underWay.marked.add(threadId)
   const marks = withoutCarryWaits(withoutStall(withoutBackoff(before.marks)))
   return writeLane(block, before, { ...before, mustVisit: true, marks }, { afterTurn: false })
 }

@@ -4,7 +4,7 @@
  * It is a part of the maintenance row, so that charging a wave and committing its end write no row of their own.
  *
  * Invariants
- * - HR1 A wave is charged as a failure before it begins: one that kills its object, or is let go, backs off.
+ * - HR1 A wave is charged as a failure before it begins: one that kills its object, or outlives its life, backs off.
  * - HR2 Nothing, not even a wave that succeeds and wants the next at once, starts before its pause has passed.
  * - HR3 A wave without an offence forgives those before it; as many as are allowed, one after the other, stop the lane
  *   for the version of the code that stopped it. Another version starts it again.

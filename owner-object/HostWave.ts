@@ -2,7 +2,8 @@
  * Host lanes at work: waves beside all else of a pass, each in a fiber of its own.
  *
  * Invariants
- * - HW1 A wave holds no slot, and no thread waits for one: only the end of its pass does, as long as its allowance.
+ * - HW1 A wave holds no slot, and no thread waits for one: only the end of a pass that has nothing else to do does, as
+ *   long as its allowance. It goes on when the pass ends that began it.
  * - HW2 One wave of a lane at a time in an object. One that goes on although it was interrupted keeps the next ones
  *   from starting, and each of them counts as a failure.
  * - HW3 A wave starts only if its allowance has ended when its pass lets go, a moment behind the yield time: one as long as
@@ -206,7 +207,7 @@ export const flyHost = (owner: Owner, life: Life, pass: RunningPass, lane: HostL
     const read = yield* Effect.exit(askDeadline(owner, life, lane))
     const offences = ran.offences + (Exit.isSuccess(read) ? read.value.offences : 0)
     const failure = ran.failure ?? (Exit.isFailure(read) ? causeText(read.cause) : undefined)
-    if (failure !== undefined) pass.hostsFailed.add(lane.name) // HW3
+    if (failure !== undefined) (life.pass ?? pass).hostsFailed.add(lane.name) // HW3
     const row = yield* inBlock(owner, life, "host", (block) => {
       const stored = hostRowOf(block.maintenance, lane.name)
       const wished = Exit.isSuccess(read) ? wishing(stored, read.value.at) : stored

@@ -1,7 +1,10 @@
 /**
- * What a pass has under way: each call in a fiber of its own, which frees its slot and wakes the pass when it ends.
+ * What a pass has begun: each call in a fiber of its own, which frees its slot when it ends.
+ *
+ * Invariants
+ * - LA1 What ends wakes the pass that runs then, which need not be the one that began it.
  */
-import { Effect, Exit } from "effect"
+import { Effect } from "effect"
 import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { HeddleSink } from "../contracts/Publication.ts"
 import type { Block } from "./Block.ts"
@@ -18,6 +21,7 @@ import { askAgain, flyPublication, selectPublications } from "./PublicationFligh
 import type { PublicationPick } from "./Publish.ts"
 import { readNext, type Unread } from "./ReadOutcomes.ts"
 import type { Picked } from "./Select.ts"
+import type { Flight } from "./UnderWay.ts"
 
 const tellCall = (kind: string, threadId: ThreadId) =>
   Effect.annotateLogs(
@@ -25,29 +29,36 @@ const tellCall = (kind: string, threadId: ThreadId) =>
     { threadId },
   )
 
+/** Wakes the pass that runs now, if any does. // LA1 */
+const wakePass = ({ pass }: Life): void => pass?.wake()
+
+/** Frees the slot of a call, unless it was let go: then its lane may be in flight again. */
+const landed = (life: Life, threadId: ThreadId, flight: Flight): void => {
+  const { flights, marked } = life.underWay
+  if (flights.get(threadId) !== flight) return
+  flights.delete(threadId)
+  marked.delete(threadId)
+  wakePass(life)
+}
+
 /** Has the picked lanes called, each in a fiber of its own. */
 export const launch = (owner: Owner, life: Life, pass: RunningPass, pick: Picked) =>
   Effect.gen(function* () {
     const { threadId } = pick.lane
-    pass.flights.set(threadId, {
+    const flight: Flight = {
       kind: pick.kind,
       slow: pick.slow,
       starts: pick.kind === "dispatch" && !isRunning(pick.lane),
       agent: pick.lane.report?.head?.agent,
-    })
+    }
+    pass.flights.set(threadId, flight)
     pass.calls += 1
     // If this call is what kills the object, its line is the last one.
     if (pass.oneSlot) yield* tellCall(pick.kind, threadId)
-    const fiber = yield* fly(owner, life, pass, pick).pipe(
-      Effect.onExit((exit) =>
-        Effect.sync(() => {
-          // A call that was let go stays in the set in flight, for the next pass to look at.
-          if (!Exit.hasInterrupts(exit)) landed(pass, threadId)
-        }),
-      ),
+    flight.fiber = yield* fly(owner, life, pass, pick).pipe(
+      Effect.onExit(() => Effect.sync(() => landed(life, threadId, flight))),
       Effect.forkDetach({ startImmediately: true }),
     )
-    return fiber
   })
 
 /** Has a picked outbox carried, in a fiber of its own. */
@@ -57,7 +68,7 @@ export const launchCarry = (owner: Owner, life: Life, pass: RunningPass, pick: C
     Effect.onExit(() =>
       Effect.sync(() => {
         pass.carries.delete(pick.lane.threadId)
-        pass.wake()
+        wakePass(life)
       }),
     ),
     Effect.forkDetach({ startImmediately: true }),
@@ -76,7 +87,7 @@ export const launchPublication = (
     Effect.onExit(() =>
       Effect.sync(() => {
         pass.publications.delete(threadId)
-        pass.wake()
+        wakePass(life)
       }),
     ),
     Effect.forkDetach({ startImmediately: true }),
@@ -99,7 +110,7 @@ export const launchRead = (owner: Owner, life: Life, pass: RunningPass, unread: 
     Effect.onExit(() =>
       Effect.sync(() => {
         pass.reads.delete(unread.threadId)
-        pass.wake()
+        wakePass(life)
       }),
     ),
     Effect.forkDetach({ startImmediately: true }),
@@ -113,7 +124,7 @@ export const launchHost = (owner: Owner, life: Life, pass: RunningPass, lane: Ho
     Effect.onExit(() =>
       Effect.sync(() => {
         pass.waves.delete(lane.name)
-        pass.wake()
+        wakePass(life)
       }),
     ),
     Effect.forkDetach({ startImmediately: true }),
@@ -128,21 +139,15 @@ export const launchEntry = (
   registry: RegistryClient,
   entry: EntryTry,
 ) => {
-  pass.entering = true
+  life.underWay.entering = true
   pass.calls += 1
   return enterRegistry(owner, life, registry, entry).pipe(
     Effect.onExit(() =>
       Effect.sync(() => {
-        pass.entering = false
-        pass.wake()
+        life.underWay.entering = false
+        wakePass(life)
       }),
     ),
     Effect.forkDetach({ startImmediately: true }),
   )
-}
-
-const landed = (pass: RunningPass, threadId: ThreadId): void => {
-  pass.flights.delete(threadId)
-  pass.marked.delete(threadId)
-  pass.wake()
 }

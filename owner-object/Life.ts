@@ -28,8 +28,8 @@ import { nextUnreadAt } from "./ProjectionTables.ts"
 import { projectionsSince, storedVersion } from "./Tables.ts"
 import { noTally, type Tally } from "./Totals.ts"
 import { makeWaiters, type Waiters } from "./Waiters.ts"
+import { makeUnderWay, type UnderWay } from "./UnderWay.ts"
 import type { Watcher } from "./Watcher.ts"
-import type { CallKind } from "./Lane.ts"
 
 /** The mutations of one lane that are under way together. */
 export interface Overlap {
@@ -60,40 +60,13 @@ export interface Ended {
   readonly forgottenAt: number | undefined
 }
 
-/** A call under way in a pass. */
-export interface Flight {
-  readonly kind: CallKind
-  readonly slow: boolean
-  /** Whether it may start an attempt. */
-  readonly starts: boolean
-  /** Of which agent, as far as it is known. */
-  readonly agent?: AgentId | undefined
-}
-
-/** A carry, or a turn of publishing, under way in a pass. */
-export interface CarryUnderWay {
-  readonly slow: boolean
-  readonly startedAt: number
-}
-
-/** The pass under way. */
-export interface RunningPass {
+/** The pass under way. What it has under way is its life's: it finds there what the one before it has left. */
+export interface RunningPass extends Omit<UnderWay, "entering"> {
   readonly startedAt: number
   /** No work is selected from then on. */
   readonly yieldAt: number
   /** Set after several passes in a row that did not finish. */
   readonly oneSlot: boolean
-  readonly flights: Map<ThreadId, Flight>
-  /** Threads whose outcomes are being read for the search index. */
-  readonly reads: Set<ThreadId>
-  /** Outboxes that are being carried, beside whatever their lanes do. */
-  readonly carries: Map<ThreadId, CarryUnderWay>
-  /** Threads whose records are being published, likewise. */
-  readonly publications: Map<ThreadId, CarryUnderWay>
-  /** Lanes that were marked again while their call was under way. */
-  readonly marked: Set<ThreadId>
-  /** Host lanes whose wave this pass has started and not seen the end of. */
-  readonly waves: Set<string>
   /** Host lanes whose wave has failed in this pass. */
   readonly hostsFailed: Set<string>
   readonly wake: () => void
@@ -102,8 +75,6 @@ export interface RunningPass {
    * writes an earlier deadline wakes it.
    */
   findsFrom: number
-  /** Whether the registry is being asked. */
-  entering: boolean
   calls: number
   settled: number
   recovered: number
@@ -154,6 +125,7 @@ export interface Life {
   /** How far the waits for agents were compared with this deployment's; undefined once all were. */
   bindingsBehind: BindingCursor | undefined
   pass: RunningPass | undefined
+  readonly underWay: UnderWay
   /** To whom outboxes were carried lately, where anything is to be remembered of it. */
   readonly peers: Map<string, Peer>
   /** What is to be brought into the directory and the search index. */
@@ -239,6 +211,7 @@ export const beginLife = (
     heldBytes: 0,
     bindingsBehind: { slow: true, ticket: 0, threadId: "" },
     pass: undefined,
+    underWay: makeUnderWay(stored.inFlight),
     watchers: new Set(),
     waiters,
     notices: [],

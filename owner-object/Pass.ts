@@ -7,9 +7,12 @@
  * - P1 A pass commits its own re-arm before it works, later with each pass in a row that did not
  *   finish; one that kills its object does not come back twenty times a second.
  * - P2 That nothing is left to do is checked and closed in one block, so no wake can be lost.
- * - P3 A pass ends: at its yield time, its ceiling, its budget of calls, or when all is quiet; then it
- *   lets go of calls and interrupts nobody's attempt.
- * - P4 After every end the alarm is the earliest of all deadlines, or none.
+ * - P3 A pass ends: at its yield time, its ceiling, its budget of calls, or when all is quiet. At the first two it lets
+ *   go of calls of threads; it interrupts nobody's attempt.
+ * - P4 After every end the alarm is the earliest of all deadlines, or none; at once while something goes on, so that it is
+ *   never left without an event.
+ * - P5 Whatever else is under way at its end goes on, for its own time, and is the next pass's: a budget of calls says
+ *   nothing of how long a call may take. Cut off with each pass, a slow one of a busy owner would never end.
  */
 import { Effect, Exit, Fiber, Latch } from "effect"
 import { delayMillis } from "../contracts/Backoff.ts"
@@ -44,19 +47,24 @@ import { dueBefore, ticketMillis } from "./Rotation.ts"
 import { select } from "./Select.ts"
 import { tablesOf } from "./TicketIndex.ts"
 import { tallied, type Tally } from "./Totals.ts"
+import { goesOn, inFlightOf, letCallsGo } from "./UnderWay.ts"
 import type { Waiters } from "./Waiters.ts"
 
 type EndedBy = MaintenancePassReport["endedBy"]
 
-/** Lanes whose call may have been under way when their pass ended: looked at before believed. */
+/** Lanes whose call was under way when an earlier life ended, or was let go: looked at before believed. */
 const takeBackFlights = (block: Block): void => {
-  for (const threadId of block.maintenance.inFlight) {
+  const { flights, letGo, marked } = block.life.underWay
+  for (const threadId of letGo) {
     const lane = readLane(block, threadId)
     if (lane === undefined) continue
-    const marked = { ...lane, mustVisit: true, suspect: true }
-    writeLane(block, lane, marked, { afterTurn: true })
+    const lost = { ...lane, mustVisit: true, suspect: true }
+    writeLane(block, lane, lost, { afterTurn: true })
   }
-  block.maintenance = { ...block.maintenance, inFlight: [] }
+  letGo.clear()
+  for (const threadId of marked) if (!flights.has(threadId)) marked.delete(threadId)
+  if (block.maintenance.inFlight.length === flights.size) return
+  block.maintenance = { ...block.maintenance, inFlight: [...flights.keys()] }
 }
 
 const anythingDue = (block: Block, pass: RunningPass): boolean => {
@@ -87,9 +95,9 @@ const begin = (
   agentsDigest: string,
 ): MaintenancePassReport | undefined => {
   const { life, limits, now, host } = block
-  if (block.maintenance.inFlight.length > 0) takeBackFlights(block)
+  takeBackFlights(block)
   releaseBindings(block, agentsDigest)
-  if (!anythingDue(block, pass) && !bindingsLeft(block)) {
+  if (!goesOn(life.underWay) && !anythingDue(block, pass) && !bindingsLeft(block)) {
     Projected.settle(block)
     const { alarm, sql } = host.storage
     const armed = AlarmSlot.armEarliest(alarm, sql, life, deadlinesOf(block))
@@ -122,15 +130,6 @@ const reportOf = (
   actorCalls: pass.calls,
 })
 
-/** Whether a call of this pass has not ended. */
-const underWay = (pass: RunningPass): boolean =>
-  pass.flights.size > 0 ||
-  pass.carries.size > 0 ||
-  pass.publications.size > 0 ||
-  pass.reads.size > 0 ||
-  pass.waves.size > 0 ||
-  pass.entering
-
 /** Ends the pass in one block. For `quiescent`, only if nothing is left to do. // P2 */
 const close = (
   block: Block,
@@ -139,7 +138,7 @@ const close = (
 ): MaintenancePassReport | undefined => {
   const { life, host } = block
   if (endedBy === "quiescent") {
-    if (underWay(pass) || anythingDue(block, pass) || bindingsLeft(block)) return undefined // P2
+    if (goesOn(life.underWay) || anythingDue(block, pass) || bindingsLeft(block)) return undefined // P2
   }
   Projected.settle(block)
   const { alarm, sql } = host.storage
@@ -150,7 +149,7 @@ const close = (
   block.maintenance = {
     ...block.maintenance,
     unfinished: 0,
-    inFlight: [...pass.flights.keys()],
+    inFlight: inFlightOf(life.underWay),
     lastPass: report,
   }
   return report
@@ -176,35 +175,29 @@ const pause = (
     const slotAt = slotFreeAt(pass, now, owner.limits.outboxPatienceMillis) ?? Infinity
     const shownAt = Projected.projectionsAt(life) ?? Infinity
     const readAt = nextFutureRead(owner, life, lookedAt) ?? Infinity
-    const entryAt = pass.entering ? undefined : deadline(life.maintenance.entry, life.registers)
+    const entryAt = life.underWay.entering
+      ? undefined
+      : deadline(life.maintenance.entry, life.registers)
     const waveAt = nextWaveAt(life, pass, { limits: owner.limits, now }) ?? Infinity
     const at = Math.min(laneAt, slotAt, entryAt ?? Infinity, shownAt, readAt, waveAt, pass.yieldAt)
     pass.findsFrom = at
     return Effect.raceFirst(latch.await, Effect.sleep(Math.max(1, at - now)))
   })
 
-type Fibers = Set<Fiber.Fiber<unknown, unknown>>
-
-const keep = (fibers: Fibers, fiber: Fiber.Fiber<unknown, unknown>): void => {
-  fibers.add(fiber)
-  fiber.addObserver(() => fibers.delete(fiber))
-}
-
 /** Whether what has changed is shown now: at its time, and before the pass ends. */
-const projectsNow = (life: Life, pass: RunningPass, now: number): boolean => {
+const projectsNow = (life: Life, now: number): boolean => {
   const at = Projected.projectionsAt(life)
   if (at === undefined) return false
   const { failures, retryAt } = life.projecting
-  return at <= now || (!underWay(pass) && (failures === 0 || retryAt <= now))
+  return at <= now || (!goesOn(life.underWay) && (failures === 0 || retryAt <= now))
 }
 
 /** Turns until the pass has a reason to end. A quiet one is closed here. */
 const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
   Effect.gen(function* () {
-    const fibers: Fibers = new Set()
     while (true) {
-      if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const, fibers }
-      if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const, fibers }
+      if (owner.host.now() >= pass.yieldAt) return { endedBy: "yield" as const }
+      if (pass.calls >= owner.limits.passCalls) return { endedBy: "calls" as const }
       latch.closeUnsafe()
       const { carries, entry, gifts, hosts, lookedAt, picks } = yield* inBlock(
         owner,
@@ -218,65 +211,62 @@ const turns = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) 
             picks: select(block, pass),
             carries: selectCarries(block, pass),
             gifts: published(owner, block, pass),
-            entry: chargeEntry(block, pass),
+            entry: chargeEntry(block),
             hosts: selectHosts(block, pass),
           }
         },
       )
-      for (const pick of picks) keep(fibers, yield* launch(owner, life, pass, pick))
-      for (const pick of carries) keep(fibers, yield* launchCarry(owner, life, pass, pick))
-      for (const gift of gifts) keep(fibers, yield* launchPublication(owner, life, pass, gift))
-      for (const lane of hosts) keep(fibers, yield* launchHost(owner, life, pass, lane))
+      for (const pick of picks) yield* launch(owner, life, pass, pick)
+      for (const pick of carries) yield* launchCarry(owner, life, pass, pick)
+      for (const gift of gifts) yield* launchPublication(owner, life, pass, gift)
+      for (const lane of hosts) yield* launchHost(owner, life, pass, lane)
       if (entry !== undefined && owner.registry !== undefined) {
-        keep(fibers, yield* launchEntry(owner, life, pass, owner.registry, entry))
+        yield* launchEntry(owner, life, pass, owner.registry, entry)
       }
-      if (projectsNow(life, pass, owner.host.now())) yield* project(owner, life)
-      for (const pick of pickReads(owner, life, pass))
-        keep(fibers, yield* launchRead(owner, life, pass, pick))
-      if (underWay(pass) || (Projected.projectionsAt(life) ?? Infinity) <= owner.host.now()) {
+      if (projectsNow(life, owner.host.now())) yield* project(owner, life)
+      for (const pick of pickReads(owner, life, pass)) yield* launchRead(owner, life, pass, pick)
+      if (
+        goesOn(life.underWay) ||
+        (Projected.projectionsAt(life) ?? Infinity) <= owner.host.now()
+      ) {
         yield* pause(owner, life, pass, { latch, lookedAt })
         continue
       }
       const closed = yield* inBlock(owner, life, "close", (block) =>
         close(block, pass, "quiescent"),
       )
-      if (closed !== undefined) return { endedBy: "quiescent" as const, fibers, report: closed }
+      if (closed !== undefined) return { endedBy: "quiescent" as const, report: closed }
     }
   })
 
-/** Waits a moment for calls under way, then stops waiting for them. // P3 */
-const letGo = (owner: Owner, fibers: ReadonlySet<Fiber.Fiber<unknown, unknown>>) =>
+/** Waits a moment for calls of threads, then stops waiting for them. // P3 */
+const letGo = (owner: Owner, { underWay }: Life) =>
   Effect.gen(function* () {
-    const waiting = Array.from(fibers)
+    const waiting = [...underWay.flights.values()].flatMap(({ fiber }) => fiber ?? [])
     yield* Effect.timeoutOption(Fiber.awaitAll(waiting), owner.limits.letGoMillis)
-    for (const fiber of waiting) fiber.interruptUnsafe()
+    letCallsGo(underWay)
   })
 
 const work = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latch) =>
   Effect.gen(function* () {
     const end = yield* turns(owner, life, pass, latch)
     if ("report" in end && end.report !== undefined) return end.report
-    yield* letGo(owner, end.fibers)
+    if (end.endedBy === "yield") yield* letGo(owner, life) // P5
     return yield* inBlock(owner, life, "close", (block) => close(block, pass, end.endedBy))
   })
 
 const makePass = (owner: Owner, latch: Latch.Latch, life: Life): RunningPass => {
   const startedAt = owner.host.now()
   const { limits } = owner
+  const { entering: _e, ...shared } = life.underWay
   return {
     startedAt,
     yieldAt: startedAt + limits.passYieldMillis,
     oneSlot: life.maintenance.unfinished >= limits.unfinishedPassesBeforeOneSlot,
-    flights: new Map(),
-    reads: new Set(),
-    carries: new Map(),
-    publications: new Map(),
-    marked: new Set(),
-    waves: new Set(),
+    ...shared,
     hostsFailed: new Set(),
     wake: () => void latch.openUnsafe(),
     findsFrom: Infinity,
-    entering: false,
     calls: 0,
     settled: 0,
     recovered: 0,
@@ -319,6 +309,7 @@ const toItsEnd = (owner: Owner, life: Life, pass: RunningPass, latch: Latch.Latc
     const { passCeilingMillis } = owner.limits
     const done = yield* Effect.timeoutOption(work(owner, life, pass, latch), passCeilingMillis)
     if (done._tag === "Some" && done.value !== undefined) return done.value
+    letCallsGo(life.underWay) // P3
     return yield* inBlock(owner, life, "close", (block) => close(block, pass, "ceiling"))
   })
 

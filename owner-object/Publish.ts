@@ -7,8 +7,8 @@
  * Invariants
  * - C1 A batch is acknowledged after the sink has taken it, and the next one claimed after that.
  * - C2 Each batch is charged its claim, its delivery and its acknowledgement before it starts; a further one begins only
- *   while the time of the turn, that of the pass and its budget of calls last.
- * - C3 What passed the gate ends it, also when its pass lets go.
+ *   while the time of the turn, that of the pass that began it and its budget of calls last.
+ * - C3 What passed the gate ends it, whoever stops waiting.
  * - C4 What a sink throws is told by its kind, never in its words.
  */
 import { Effect, Exit } from "effect"

@@ -74,12 +74,12 @@ export const asideControls: ReadonlyArray<Control> = [
       {
         file: "owner-object/Launch.ts",
         find: `        pass.publications.delete(threadId)
-        pass.wake()
+        wakePass(life)
       }),
     ),
     Effect.forkDetach({ startImmediately: true }),`,
         replace: `        pass.publications.delete(threadId)
-        pass.wake()
+        wakePass(life)
       }),
     ),
     Effect.andThen(Effect.forkDetach(Effect.void)),`,
@@ -244,12 +244,12 @@ export const asideControls: ReadonlyArray<Control> = [
       {
         file: "owner-object/Launch.ts",
         find: `        pass.waves.delete(lane.name)
-        pass.wake()
+        wakePass(life)
       }),
     ),
     Effect.forkDetach({ startImmediately: true }),`,
         replace: `        pass.waves.delete(lane.name)
-        pass.wake()
+        wakePass(life)
       }),
     ),
     Effect.andThen(Effect.forkDetach(Effect.void)),`,

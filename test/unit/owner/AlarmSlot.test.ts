@@ -19,6 +19,7 @@ const nothing = {
   entryAt: undefined,
   projectAt: undefined,
   hostAt: undefined,
+  goesOn: false,
   rideMillis: 0,
 }
 
@@ -153,6 +154,7 @@ describe("the alarm slot", () => {
         now,
         entryAt,
         projectAt,
+        goesOn: false,
         rideMillis: 1_000,
       })
       return storage.alarmAt()

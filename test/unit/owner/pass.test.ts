@@ -257,13 +257,13 @@ describe("a lane that waits for its agent", () => {
   it("waits no longer either where it is in backoff, with as many more as there are", async () => {
     const world = makeOwnerWorld({ limits: { promotionBatch: 3, bindingWaitMillis: 60_000 } })
     const names = Array.from({ length: 7 }, (_, index) => `t-${index}`)
-    const all = (holds: (lane: Record<string, unknown> | undefined) => boolean) =>
-      names.every((name) => holds(world.lane(name)))
+    const all = (column: "work" | "slow", is: string | number) =>
+      names.every((name) => world.lane(name)?.[column] === is)
     for (const name of names) {
       world.thread(name).turn = "binding"
       await run(world.submit(name))
     }
-    await world.alarmsUntil("all wait", () => all((lane) => lane?.["work"] === "binding"))
+    await world.alarmsUntil("all wait", () => all("work", "binding"))
     for (const name of names) {
       world.thread(name).visiting = "fail"
       await run(world.client.wake({ ownerId, threadId: ThreadId.make(name) }))
@@ -272,8 +272,8 @@ describe("a lane that waits for its agent", () => {
       names.every((name) => world.thread(name).visits > 0),
     )
     for (const name of names) world.thread(name).visiting = "answer"
-    await world.alarmsUntil("all wait again", () => all((lane) => lane?.["work"] === "binding"))
-    expect(all((lane) => lane?.["slow"] === 1)).toBe(true)
+    await world.alarmsUntil("all wait again", () => all("work", "binding"))
+    expect(all("slow", 1)).toBe(true)
     for (const name of names) world.thread(name).turn = "settle"
     world.crash({ agentsDigest: "others" })
     world.storage.alarm.set(Date.now() - 1)
