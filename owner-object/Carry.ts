@@ -158,6 +158,7 @@ const acknowledge = (carrying: Carrying, results: ReadonlyArray<OutboxResult>) =
       threadId,
       bytes: JSON.stringify(results).length,
       endsOnly: true,
+      acknowledges: true,
       call: (generation, now) =>
         Effect.tap(
           owner.threads.acknowledgeOutbox({

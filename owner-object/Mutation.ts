@@ -15,6 +15,8 @@
  * - M6 What a mutation may bring is counted from its enrolment to its finish, so that those under way together do not
  *   all take the same room.
  * - M7 An owner whose database is full takes no more work, and every other word: it would else be full for ever.
+ * - M8 The bounds on what is under way hold for callers. What their owner has carried is acknowledged all the same: they could
+ *   else keep a thread from its next run.
  */
 import { Effect } from "effect"
 import { StorageFull, type StorageUnavailable, Unavailable } from "../contracts/Errors.ts"
@@ -51,6 +53,8 @@ export interface MutationOptions<A, E, EC> extends Enrolling {
   readonly bytes: number
   /** Whether it brings work although it brings no submission now. */
   readonly bringsLater?: boolean
+  /** Whether it acknowledges what this owner has carried: of a thread there is one such word of each kind at a time. */
+  readonly acknowledges?: boolean
   /** Whether an answer is as good as a refusal although it is none of the call: of all that it carried, or of nothing. */
   readonly refused?: (value: A) => boolean
   /** The thread call under a generation. */
@@ -253,8 +257,11 @@ export const withMutation = <A, E, EC>(
   Effect.gen(function* () {
     const { brings = 0, bringsLater = false, bytes } = options
     const held: Held = { mutations: 1, bytes, isWork: brings > 0 || bringsLater }
-    yield* admit(owner, life, held)
-    if (laneFull(life, options.threadId, owner.limits)) return yield* overloaded
+    // M8
+    if (options.acknowledges !== true) {
+      yield* admit(owner, life, held)
+      if (laneFull(life, options.threadId, owner.limits)) return yield* overloaded
+    }
     const work = Effect.flatMap(enrolling(owner, life, options), (enrolled) =>
       afterEnrolment(owner, life, options, enrolled),
     )

@@ -113,6 +113,7 @@ const acknowledge = ({ lane, life, owner }: Work, through: number) =>
       threadId,
       bytes: 0,
       endsOnly: true,
+      acknowledges: true,
       call: (generation, now) =>
         Effect.tap(
           owner.threads.acknowledgePublication({

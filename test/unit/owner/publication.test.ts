@@ -121,6 +121,22 @@ describe("an owner with a sink", () => {
   })
 })
 
+describe("a thread with as many mutations under way as it may have", () => {
+  it("is told what the sink has all the same, and runs on", async () => {
+    const { thread, world } = publishing({
+      limits: { mutationsPerLane: 1, mutationMillis: 60_000, coverMillis: 60_000 },
+    })
+    const a = thread("a")
+    await submitAll(world, "a", 2)
+    a.receiving = "hang"
+    Effect.runFork(world.submit("a"))
+    await world.until("it is under way", () => a.admissions === 3)
+    expect(await run(Effect.flip(world.submit("a")))).toMatchObject({ overloaded: true })
+    await world.alarmsUntil("it has run on", () => a.settled.length === 2)
+    expect(a.publication.published).toBeGreaterThan(0)
+  })
+})
+
 describe("a sink that refuses", () => {
   it("holds up the thread whose records it refuses, and no other", async () => {
     const { taken, thread, world } = publishing()
