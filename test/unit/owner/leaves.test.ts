@@ -7,7 +7,8 @@ const run = Effect.runPromise
 
 describe("a caller that leaves", () => {
   it("interrupts no mutation of a thread, which ends as if somebody waited", async () => {
-    let left = false
+    let leave: () => void = () => undefined
+    const left = new Promise<void>((resolve) => (leave = resolve))
     let interrupts = 0
     const world = makeOwnerWorld({
       limits: { mutationMillis: 60_000, coverMillis: 60_000 },
@@ -17,7 +18,7 @@ describe("a caller that leaves", () => {
           return "deliver"
         },
         reply: async (): Promise<"deliver"> => {
-          while (!left) await new Promise((resolve) => setImmediate(resolve))
+          await left
           return "deliver"
         },
       },
@@ -25,7 +26,7 @@ describe("a caller that leaves", () => {
     const submitting = Effect.runFork(world.submit("a"))
     await world.until("it is sent", () => world.thread("a").admissions === 1)
     await run(Fiber.interrupt(submitting))
-    left = true
+    leave()
     await world.alarmsUntil("it is settled", () => world.thread("a").settled.length === 1)
     expect(interrupts).toBe(0)
     // One whose end nobody knows would be visited first.
