@@ -106,7 +106,8 @@ describe("an owner that dies", () => {
         if (forgets(name)) Effect.runFork(forgetThread(world))
         const alarms = (async () => {
           while (!reached()) {
-            await world.deliver().catch(() => undefined)
+            // A pass would take what has ended into a block of its own, and there would be none to finish it.
+            if (name !== "finish") await world.deliver().catch(() => undefined)
             await new Promise((resolve) => setImmediate(resolve))
           }
         })()
