@@ -8,6 +8,7 @@
  *   waits for; another that nobody takes is a child that has failed, and its parent is told in the same block.
  * - A4 A child that cannot be told to end, for its thread was forgotten or does not know it, has ended: nobody else
  *   will ever say so. One that was asked after has failed.
+ * - A6 Where the journal takes no record, the end of a child stays here until it does; all else is carried on.
  * - A5 A word about what may stand here again under its id is taken once: a replay of it by the platform would be about
  *   what was queued since.
  */
@@ -16,7 +17,7 @@ import { delayMillis } from "../contracts/Backoff.ts"
 import type { Unavailable } from "../contracts/Errors.ts"
 import type { Generation, MessageId } from "../contracts/Identifiers.ts"
 import type { OutboxResult } from "../contracts/Outbox.ts"
-import { type Block, transactFirst } from "./Block.ts"
+import { type Block, transactAnyhow } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
@@ -90,6 +91,8 @@ const refused = (
   const { kind, name, submission } = entry
   const isAlone = kind === "Child" && requestedChild(block, submission, name)?.isDetached === true
   if (kind === "Message" || isAlone) return parkEntry(block, entry, result.tag)
+  if (block.header.unreadable !== undefined && kind !== "ChildNotice")
+    return delayed(block, entry, result.tag) // A6
   removeEntry(block, entry)
   switch (kind) {
     case "Child":
@@ -143,5 +146,5 @@ export const acknowledgeOutbox = (
   call: Acknowledgement,
 ): Effect.Effect<Result.Result<void, Unavailable>, ReadFailure> =>
   durable(thread, "acknowledge", () =>
-    transactFirst(thread, call, (block) => acknowledgeIn(block, call)),
+    transactAnyhow(thread, call, (block) => acknowledgeIn(block, call)),
   )

@@ -32,7 +32,7 @@ import type { ParentLink, Sender } from "../contracts/Outbox.ts"
 import { sha256 } from "../platform/Digest.ts"
 import { intend } from "./Abort.ts"
 import { takeMark } from "./AbortChild.ts"
-import { type Block, patchHeader, transactFirst } from "./Block.ts"
+import { type Block, patchHeader, transactAnyhow } from "./Block.ts"
 import { behindFence, fenced, remember } from "./Fence.ts"
 import { nonterminalOf } from "./Header.ts"
 import { countJoined } from "./Joined.ts"
@@ -262,5 +262,5 @@ export const admit = (
 ): Result.Result<Receipt, AdmissionRefusal> => {
   const content = contentOf(thread, admission)
   if (Result.isFailure(content)) return Result.fail(content.failure) // It makes no tables.
-  return transactFirst(thread, admission, (block) => admitIn(block, admission, content.success))
+  return transactAnyhow(thread, admission, (block) => admitIn(block, admission, content.success))
 }

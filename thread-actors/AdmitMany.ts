@@ -20,7 +20,7 @@ import {
   type Sent,
   take,
 } from "./Admission.ts"
-import { type Block, transactFirst } from "./Block.ts"
+import { type Block, transactAnyhow } from "./Block.ts"
 import { fenced, remember } from "./Fence.ts"
 import type { Thread } from "./Thread.ts"
 
@@ -74,7 +74,7 @@ export const admitMany = (
     Result.isFailure(content) ? [told(Result.fail(content.failure))] : [],
   )
   if (refused.length === items.length) return Result.succeed(refused) // It makes no tables.
-  return transactFirst(thread, call, (block) => {
+  return transactAnyhow(thread, call, (block) => {
     const late = fenced(block, call.generation) ?? cameAgain(block, call.now)
     if (late !== undefined) return Result.fail(late)
     const answers = takeAll(block, call, items) // M1

@@ -132,6 +132,17 @@ export const transactFirst = <A>(
   identity: Identity,
   body: (block: Block) => A,
 ): A =>
+  transactAnyhow(thread, identity, (block) => {
+    checkHeader(block.header)
+    return body(block)
+  })
+
+/** The same whatever the header holds: for the few that may act where it does not decode. */
+export const transactAnyhow = <A>(
+  thread: Thread,
+  identity: Identity,
+  body: (block: Block) => A,
+): A =>
   commit(
     thread,
     () => {

@@ -10,7 +10,7 @@
 import { Unavailable } from "../contracts/Errors.ts"
 import { type Generation, incarnationOf } from "../contracts/Identifiers.ts"
 import { askAfterChildren } from "./AskAfterChildren.ts"
-import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
+import { type Block, patchHeader, touch, transactAnyhow } from "./Block.ts"
 import { checkHeader } from "./Header.ts"
 import type { Identity } from "./Identity.ts"
 import type { Thread } from "./Thread.ts"
@@ -55,7 +55,7 @@ export const fence = (
   thread: Thread,
   visit: Identity & { readonly generation: Generation; readonly anew?: boolean | undefined },
 ): void =>
-  transactFirst(thread, visit, (block) => {
+  transactAnyhow(thread, visit, (block) => {
     const { fence: old, refused, unreadable } = block.header
     raiseFence(block, visit.generation)
     if (visit.anew !== true || unreadable !== undefined) return

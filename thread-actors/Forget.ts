@@ -21,7 +21,7 @@ import type { ThreadForgetRefusal, ThreadForgetReply } from "../contracts/Forget
 import type { Generation, Principal, SubmissionId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { intend, tell } from "./Abort.ts"
-import { type Block, transactFirst } from "./Block.ts"
+import { type Block, transactAnyhow } from "./Block.ts"
 import { isLive } from "./Decision.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced, raiseFence } from "./Fence.ts"
@@ -170,7 +170,7 @@ export const forget = (
 ): Effect.Effect<Answer, ReadFailure> =>
   Effect.flatMap(
     durable(thread, "forget", () =>
-      transactFirst(thread, command, (block) => forgetIn(block, command)),
+      transactAnyhow(thread, command, (block) => forgetIn(block, command)),
     ),
     ({ answer, running }) =>
       Effect.as(

@@ -7,8 +7,8 @@
  *   themselves; a change without either touches the `meta` row.
  * - H2 Texts of people are kept as they are stored: a header is read whatever they hold.
  * - H3 A column that does not decode is never guessed into leave to change something: the header tells the table, no
- *   block but an admission, a pause (of the journal) and a forgetting takes it, and it is never written back. Only a
- *   title falls back to none.
+ *   block takes it but an admission, a pause, a fence, a forgetting and (of the journal) the word on what was carried,
+ *   and it is never written back. Only a title falls back to none.
  */
 import type { Generation, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"

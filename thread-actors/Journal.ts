@@ -8,13 +8,14 @@
  * - J3 The last record carries the thread's counters; every append copies or changes them.
  * - J4 The input stays in the ledger: `InputApplied` stores its digest, and readers get both.
  * - J6 A value that came before anything waited for it is no record of the run's, until the run has read it.
+ * - J7 Nothing is recorded behind a last record whose counters do not decode: they would be guessed, and stand there.
  * - J5 A record that was pruned has an empty payload. Whoever looks for what one says finds none; its digest stays.
  */
 import type { RecordKind } from "../contracts/JournalRecord.ts"
 import { sha256 } from "../platform/Digest.ts"
 import { bindingsMax, type Sql } from "../platform/ObjectStorage.ts"
 import type { Block } from "./Block.ts"
-import type { Tail } from "./Header.ts"
+import { checkHeader, type Tail } from "./Header.ts"
 import { earlyPart, notePart, tokenPart } from "./WaitRows.ts"
 
 export interface NewRecord {
@@ -75,6 +76,7 @@ export const append = (
   record: NewRecord,
   counters: Partial<Pick<Tail, "open" | "settled" | "floor">> = {},
 ): number => {
+  checkHeader(block.header) // J7
   const { tail } = block.header
   const stored: StoredRecord = {
     sequence: tail.sequence + 1, // J2

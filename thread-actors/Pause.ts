@@ -15,7 +15,7 @@ import { Effect, Result } from "effect"
 import { Unavailable } from "../contracts/Errors.ts"
 import type { Generation, Principal } from "../contracts/Identifiers.ts"
 import type { Pause, PauseRefusal, PauseReply } from "../contracts/Pause.ts"
-import { type Block, patchHeader, touch, transactFirst } from "./Block.ts"
+import { type Block, patchHeader, touch, transactAnyhow } from "./Block.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
 import { fenced, raiseFence } from "./Fence.ts"
 import type { Header } from "./Header.ts"
@@ -104,7 +104,7 @@ const commanded =
   (change: Change) =>
   (thread: Thread, command: PauseCommand): Effect.Effect<Answer, ReadFailure> =>
     durable(thread, "pause", () =>
-      transactFirst(thread, command, (block) => commandIn(block, command, change)),
+      transactAnyhow(thread, command, (block) => commandIn(block, command, change)),
     )
 
 /** Pauses. The live attempt goes on to its end. */

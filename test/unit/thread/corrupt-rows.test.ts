@@ -256,6 +256,96 @@ describe("a last record whose counters do not decode", () => {
     },
   )
 
+  const Kid = Agent.make("kid", { input: Schema.Json, output: Schema.Json })
+  const Waits = Agent.make("waits", { input: Schema.Json, output: Schema.Json })
+  const childId = "c".repeat(32)
+  const link = { threadId: "p", submissionId: "01900000-0000-7000-8000-000000000001", name: "kid" }
+
+  /** A run that waits for its child, and a child that waits for its turn, in a thread that cannot be read. */
+  const related = async () => {
+    const world = makeWorld({
+      agents: [
+        Kid.handler(() => Effect.succeed(1)),
+        Waits.handler((_, run) => Effect.as(Effect.orDie(run.child("kid", Kid, 1)), 1)),
+      ],
+    })
+    const said = (more: object) =>
+      ({
+        ...world.address,
+        principal: "alice",
+        generation: world.generation(),
+        now: world.time.now,
+        ...more,
+      }) as never
+    const words = { author: "heddle", reason: "over" }
+    const parent = { ...link, depth: 1 }
+    const admitKid = (id: string) => world.admit("kid", 1, { idempotencyKey: id, parent } as never)
+    const { submissionId } = await accepted(world.admit("waits", 1))
+    await go(world.process())
+    await accepted(admitKid(childId))
+    await go(world.asOwner.abortChild(said({ ...words, childId: "d".repeat(32) })))
+    const [entry] = await taken(go(world.asOwner.claimOutbox(said({ limit: 8 }))))
+    corrupt(world, "UPDATE journal SET floor = 'x' WHERE sequence = 2")
+    const settlement = {
+      submissionId,
+      sequence: 1,
+      outcome: "completed",
+      output: 1,
+      settledAt: world.time.now,
+      attempts: 1,
+    }
+    const outcome = (result: object) =>
+      go(world.asOwner.acknowledgeOutbox(said({ results: [{ ...entry, result }] })))
+    return {
+      world,
+      entries: () => world.storage.sql.all("SELECT 1 FROM outbox"),
+      outcome,
+      says: {
+        "a child's end": () =>
+          go(
+            world.asOwner.settleChild(
+              said({ submissionId, name: "kid", childId: entry?.id, settlement }),
+            ),
+          ),
+        "a child's abort": () => go(world.asOwner.abortChild(said({ ...words, childId }))),
+        "a question after a child": () => go(world.asOwner.askChild(said({ childId }))),
+        "a child that is to end": () => go(admitKid("d".repeat(32))),
+        "a schedule": () =>
+          go(
+            world.asOwner.schedule(
+              said({ name: "hourly", cron: "0 * * * *", agent: "kid", input: 1 }),
+            ),
+          ),
+      },
+    }
+  }
+  type Saying = keyof Awaited<ReturnType<typeof related>>["says"]
+
+  it.each<Saying>([
+    "a child's end",
+    "a child's abort",
+    "a question after a child",
+    "a child that is to end",
+    "a schedule",
+  ])("is not written over by what comes from outside: %s", async (what) => {
+    const { says, world } = await related()
+    const dump = world.storage.dump()
+    expect((await says[what]()).result).toMatchObject({ _tag: "Failure" })
+    expect(world.storage.dump()).toBe(dump)
+    await expectTold(world, "journal")
+  })
+
+  it("leaves what others have taken carried, and the end of a child that nobody takes to be told later", async () => {
+    const { entries, outcome, world } = await related()
+    const journal = () => world.storage.sql.all("SELECT * FROM journal")
+    const before = journal()
+    await taken(outcome({ _tag: "Refused", tag: "AgentNotRegistered", message: "no such agent" }))
+    expect(entries()).toHaveLength(1)
+    await taken(outcome({ _tag: "Taken" }))
+    expect(entries()).toHaveLength(0)
+    expect(journal()).toEqual(before)
+  })
+
   it("whose time does not decode stops no clock", async () => {
     const { world } = await used()
     corrupt(world, "UPDATE journal SET recordedAt = 'abc'")
