@@ -47,7 +47,7 @@ export interface SubmissionRow {
   /** Declared retries as JSON, by step name; the empty name is the run itself. */
   readonly retries: string | null
   readonly dueAt: number | null
-  /** What it was suspended for, as JSON; none unless it is suspended. */
+  /** What it was suspended for, as JSON; none unless it is suspended, or its end was kept for its children. */
   readonly suspension: string | null
   /** The intent to abort it, as JSON; none unless somebody said so. */
   readonly abort: string | null

@@ -1,8 +1,8 @@
 /**
  * Retention: what has settled long enough ago loses its content, a batch at a time.
  *
- * - N1 What goes: the input, the idempotency key, the payload of each named record and that of the settlement. What
- *   stays: the row with its outcome and digests, the records with theirs, and what is recorded of commands.
+ * - N1 What goes: the input, the idempotency key, the payload of each named record, that of the settlement and of the
+ *   record that had kept it for its children. What stays: the row with its outcome and digests, the records with theirs, and what is recorded of commands.
  * - N2 Nothing goes that is still to be carried to others: it is looked at again later. Nor does what the deployment's sink
  *   is still to have.
  * - N3 Each policy passes over the journal once, in its order: how far it has come is a row of its own, written with what
@@ -18,6 +18,7 @@ import { type Header, readHeader } from "./Header.ts"
 import { keysCursor, readCursor, writeCursor } from "./Cursors.ts"
 import { dueAtOf, retentionPolicies, type RetentionPolicy } from "./RetentionPolicy.ts"
 import { isMillis } from "./StoredColumns.ts"
+import { suspensionOf } from "./Suspension.ts"
 import type { Thread, ThreadOptions } from "./Thread.ts"
 import { Unreadable } from "./Unreadable.ts"
 
@@ -93,6 +94,20 @@ const noteKey = (block: Block, acceptedAt: number): void => {
   block.header = { ...block.header, keysGoneTo }
 }
 
+type SettledRow = {
+  readonly settledSequence: number
+  readonly suspension: string | null
+  readonly acceptedAt: number
+  readonly keepsKey: number
+}
+
+/** The records that say how a submission has ended. // N1 */
+const endsOf = (row: SettledRow): ReadonlyArray<number> => {
+  const suspension = suspensionOf(row)
+  const reached = suspension?.kind === "children" ? suspension.reached : null
+  return reached === null ? [row.settledSequence] : [row.settledSequence, reached]
+}
+
 /** Prunes a submission as far as the batch goes; whether that was all. // N1 N4 */
 const prune = (batch: Batch, submission: number): boolean => {
   const { sql } = batch.block
@@ -111,12 +126,12 @@ const prune = (batch: Batch, submission: number): boolean => {
     return false
   }
   batch.left -= sequences.length
-  const [row] = sql.all<{ settledSequence: number; acceptedAt: number; keepsKey: number }>(
-    `SELECT settledSequence, acceptedAt, parent IS NOT NULL AS keepsKey FROM submissions
+  const [row] = sql.all<SettledRow>(
+    `SELECT settledSequence, suspension, acceptedAt, parent IS NOT NULL AS keepsKey FROM submissions
      WHERE sequence = ?`,
     submission,
   )
-  if (row !== undefined) clear(batch, [row.settledSequence])
+  if (row !== undefined) clear(batch, endsOf(row))
   if (row?.keepsKey === 0) noteKey(batch.block, row.acceptedAt)
   // Unique, and nothing that a caller could say: no key of a caller has a line's end. // N5
   const key = `\n${submission}`

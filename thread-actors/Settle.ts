@@ -14,6 +14,7 @@
  *   asks. An abort settles it, and leaves a record of what nobody knows.
  * - D7 No run settles while a child of it is open: its end is kept, its children are told to end, and the settlement
  *   of the last one settles it. Its handler is not entered again.
+ * - D9 The row goes on naming the record that has kept an end: what it says is the settlement's, and goes with it.
  * - D8 A run is suspended for its waits only if none of them has an answer by then: the block looks once more.
  */
 import { delayMillis } from "../contracts/Backoff.ts"
@@ -121,6 +122,17 @@ const endOf = (row: SubmissionRow, content: SettlementContent): End => ({
   text: settlementText(row, content),
 })
 
+/** The record that keeps the end of a run already; what does not decode names none. */
+const reachedBy = (row: SubmissionRow): number | null => {
+  try {
+    const suspension = suspensionOf(row)
+    return suspension?.kind === "children" ? suspension.reached : null
+  } catch (error) {
+    if (error instanceof Unreadable) return null
+    throw error
+  }
+}
+
 /** A mistake of ours: its block is taken back, and the settlement stands as it was. // D1 */
 class SettledBefore extends Error {
   override readonly name = "SettledBefore"
@@ -135,11 +147,12 @@ const settleNow = (block: Block, row: SubmissionRow, end: End): void => {
   if (end.outcome === "aborted" && row.attempts > 0) leaveInDoubt(block, row)
   const { tail } = block.header
   block.sql.run(
-    `UPDATE submissions SET state = 'settled', epoch = ?, dueAt = NULL, suspension = NULL,
-       outcome = ?, settledSequence = ? WHERE sequence = ?`,
+    `UPDATE submissions SET state = 'settled', epoch = ?, dueAt = NULL, outcome = ?,
+       settledSequence = ?, suspension = ? WHERE sequence = ?`,
     row.epoch + 1, // D2
     end.outcome,
     tail.sequence + 1,
+    reachedBy(row) === null ? null : row.suspension, // D9
     row.sequence,
   )
   append(
@@ -165,7 +178,8 @@ const awaitChildren = (block: Block, row: SubmissionRow, content: SettlementCont
   closeWaits(block.sql, row.sequence)
   if (content.outcome === "aborted") {
     abortChildren(block, row, content.abort)
-    return suspendForChildren(block, row, { reached: null, forced: content.abort.forced })
+    const { forced } = content.abort
+    return suspendForChildren(block, row, { reached: reachedBy(row), forced }) // D9
   }
   const { text } = endOf(row, content)
   const reached = append(block, {

@@ -12,7 +12,8 @@ export type Suspension =
   | { readonly kind: "wait"; readonly dueAt: number | null }
   /**
    * Its end is known, and its children are to be settled first: `reached` is the record of its result, none where it
-   * is to be aborted; `forced`, that its handler had to be fenced off.
+   * was to be aborted before it had one; `forced`, that its handler had to be fenced off. It stays in the row of what
+   * has settled since where there is such a record.
    */
   | { readonly kind: "children"; readonly reached: number | null; readonly forced: boolean }
 

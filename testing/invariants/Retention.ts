@@ -176,7 +176,7 @@ export const allIsPruned = (world: World, violate: Violate): void => {
       `SELECT s.agent, s.sequence FROM submissions s WHERE s.state = 'settled'
          AND NOT EXISTS (SELECT 1 FROM unpruned u WHERE u.sequence = s.sequence)
          AND (s.input <> '' OR EXISTS (SELECT 1 FROM journal j WHERE j.submission = s.sequence
-           AND j.name IS NOT NULL AND j.payload <> '' AND NOT (j.kind = 'ValueDrawn' AND j.part > 0)))`,
+           AND (j.name IS NOT NULL OR j.kind = 'ResultReached') AND j.payload <> '' AND NOT (j.kind = 'ValueDrawn' AND j.part > 0)))`,
     ))
       if (!keepsAll(plan, agent))
         violate(name, `${at}: submission ${sequence} of ${agent} is kept for good`)

@@ -82,6 +82,41 @@ describe("what has settled", () => {
     })
   })
 
+  it.each([false, true])(
+    "loses its content also where its end had waited for its children, aborted meanwhile or not: %s",
+    async (isAborted) => {
+      const Leaves = Agent.make("leaves", io).handler((_, run) =>
+        Effect.gen(function* () {
+          yield* Effect.forkChild(Effect.ignore(run.child("kid", Works.agent, 1)), {
+            startImmediately: true,
+          })
+          yield* run.step("step", Schema.Json, Effect.succeed(1))
+          return "a secret"
+        }),
+      )
+      const of = world({ agents: [Leaves, Works] })
+      const { submissionId } = await accepted(of.admit("leaves", 1))
+      expect(await tags(of.process())).toEqual(["Suspended"])
+      if (isAborted) await go(of.abort(submissionId))
+      const said = (more: object) =>
+        ({ ...of.address, generation: of.generation(), now: of.time.now, ...more }) as never
+      const lost = { _tag: "Refused", tag: "ChildLost", message: "it is not there" }
+      const carried = async (at: number, result: object) => {
+        const entries = await taken(go(of.asOwner.claimOutbox(said({ limit: 8 }))))
+        const results = [{ id: entries[at]?.id, result }]
+        await taken(go(of.asOwner.acknowledgeOutbox(said({ results }))))
+      }
+      await carried(0, { _tag: "Taken" })
+      await carried(0, lost)
+      const { settlement } = await go(of.status(submissionId))
+      expect(settlement?.outcome).toBe(isAborted ? "aborted" : "completed")
+      expect(of.storage.dump()).toContain("a secret")
+      await pass(of, 2 * day)
+      expect(of.storage.dump()).not.toContain("a secret")
+      expect(await verified(of)).toMatchObject({ ledger: "Passed", outbox: "Passed" })
+    },
+  )
+
   it("is kept without a time, and asks its owner for nothing", async () => {
     const of = makeWorld({ agents: [Works, Keeps] })
     const { submissionId } = await done(of, "works", "a secret")
