@@ -4,6 +4,8 @@
  * - F1 A generation at or below the fence, or one that was refused before, is refused whatever comes.
  * - F3 A visit asks after children once, and not behind a later one: it would queue questions of which the owner knows
  *   nothing.
+ * - F4 What would be wrong behind a newer call is refused where one that was kept is newer. Its owner, if it waits, says it
+ *   once more; one that was lost, and gives lower generations now, is told by the fence to go on above.
  * - F2 A refused generation is kept, so that a replay of the call by the platform cannot land behind the
  *   owner's back.
  */
@@ -44,6 +46,15 @@ export const raiseFence = (block: Block, generation: Generation): void => {
   if (old !== null && old >= generation) return // F1
   patchHeader(block, { fence: generation })
   touch(block)
+}
+
+/** The refusal of a call that was sent before one that was kept; none if it was not. // F4 */
+export const overtaken = (block: Block, generation: Generation): Unavailable | undefined => {
+  const newer = block.header.refused.filter((one) => one > generation).toSorted()
+  const newest = newer.at(-1) as Generation | undefined
+  if (newest === undefined) return undefined
+  raiseFence(block, newest)
+  return behindFence
 }
 
 /** Whether an owner has sent it before what stands, as far as one of its lives tells: one that was lost may come back below. */

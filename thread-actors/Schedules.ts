@@ -5,7 +5,7 @@
  *   counts from now.
  * - S2 What cannot be stored or means nothing is refused before anything is written.
  * - S3 Each order is carried out once: a replay of it by the platform neither brings a schedule back nor takes a newer one
- *   away.
+ *   away. An untouched thread keeps no order to remove; so one that comes behind a newer schedule is not taken.
  * - S4 A removed schedule gives nothing more; what it has given already stays.
  */
 import { Effect, Result } from "effect"
@@ -22,7 +22,7 @@ import { contentOf, storageFull } from "./Admission.ts"
 import { type Block, touch, transact, transactFirst } from "./Block.ts"
 import { nextOccurrence } from "../platform/Cron.ts"
 import { durable, type ReadFailure } from "./Durable.ts"
-import { fenced, remember } from "./Fence.ts"
+import { fenced, overtaken, remember } from "./Fence.ts"
 import type { Identity } from "./Identity.ts"
 import {
   countSchedules,
@@ -149,7 +149,7 @@ const unscheduleIn = (
   block: Block,
   { generation, name }: UnscheduleOrder,
 ): Result.Result<UnscheduleReply, UnscheduleRefusal> => {
-  const late = fenced(block, generation)
+  const late = fenced(block, generation) ?? overtaken(block, generation) // S3
   if (late !== undefined) return Result.fail(late)
   remember(block, generation) // S3
   const removed = removeSchedule(block.sql, name) // S4

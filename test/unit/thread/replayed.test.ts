@@ -110,6 +110,22 @@ describe("a call that is carried out again later", () => {
     expect(await listed()).toBe(1)
   })
 
+  it("removes no schedule that was set where there was no thread yet when it was answered", async () => {
+    const Echo = Agent.make("echo", io).handler((input) => Effect.succeed(input))
+    const world = makeWorld({ agents: [Echo] })
+    const named = (said: object) =>
+      ({ ...about(world), principal: "alice", name: "hourly", ...said }) as never
+    const listed = async () =>
+      (await go(world.asReader.schedules({ ...world.address }))).schedules.length
+    const remove = named({})
+    expect(await taken(go(world.asOwner.unschedule(remove)))).toEqual({ removed: false })
+    const content = { cron: "0 * * * *", agent: "echo", input: 1 }
+    await taken(go(world.asOwner.schedule(named(content))))
+    expect(await refused(go(world.asOwner.unschedule(remove)))).toMatchObject(late)
+    expect(await listed()).toBe(1)
+    expect(await taken(go(world.asOwner.unschedule(named({}))))).toEqual({ removed: true })
+  })
+
   it("has no parent told a second time by a child that has settled meanwhile", async () => {
     const Kid = Agent.make("kid", io).handler(() => Effect.succeed(1))
     const world = makeWorld({ agents: [Kid] })
