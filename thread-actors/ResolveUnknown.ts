@@ -5,6 +5,7 @@
  *   would get now, others are told the first.
  * - U2 A result is read by the tool's schema before it is written: agent code, and so outside the block, which
  *   looks whether the call is still the one it was read for.
+ * - U4 A result that is refused for what this deployment knows of its tool stays refused: another one may know better.
  * - U3 The block that decides the last call of a parked submission makes it ready: no word needs a second
  *   transition to count.
  * - U4 What is to be aborted runs no more, whatever is said about its calls: it stays parked until its children have
@@ -38,7 +39,7 @@ import { closeCall, recordIdOf, storedCalls, type StoredCall } from "./OpenCalls
 import { resume } from "./Park.ts"
 import { settleAborted } from "./Repair.ts"
 import { readSettlement } from "./Status.ts"
-import { submissionOf, whereKnown } from "./SubmissionCommand.ts"
+import { kept, submissionOf, whereKnown } from "./SubmissionCommand.ts"
 import { storable, textOf } from "./StoredValue.ts"
 import type { Thread } from "./Thread.ts"
 import type { AnyTool } from "./Tool.ts"
@@ -108,16 +109,16 @@ const outcomeOf = (
   const value = jsonCoder(schema).decode(given.value)
   if (Result.isFailure(value)) return Result.fail(invalid(value.failure))
   const size = given.isFailure ? "recordBytes" : "stepResultBytes"
-  const kept = storable(schema, value.success, { limits, size })
-  if (Result.isFailure(kept))
+  const stored = storable(schema, value.success, { limits, size })
+  if (Result.isFailure(stored))
     return Result.fail(
       invalid(
-        kept.failure._tag === "TooLarge"
-          ? `it exceeds ${kept.failure.maxBytes} bytes`
-          : kept.failure.reason,
+        stored.failure._tag === "TooLarge"
+          ? `it exceeds ${stored.failure.maxBytes} bytes`
+          : stored.failure.reason,
       ),
     )
-  const { text } = kept.success
+  const { text } = stored.success
   return Result.succeed(
     given.isFailure
       ? failurePayload(tool.name, describeError(value.success, limits), text, teller)
@@ -146,11 +147,11 @@ const prepare = (
   }))
 }
 
-/** Reads what the command is about, and the result that it gives. Nothing where nothing waits. */
-const readCommand = (
-  thread: Thread,
-  command: Said,
-): Result.Result<Prepared | undefined, InvalidInput | AgentNotRegistered> => {
+/** What was read of a command before its block; nothing where nothing waits. */
+type Read = Result.Result<Prepared | undefined, InvalidInput | AgentNotRegistered>
+
+/** Reads what the command is about, and the result that it gives. */
+const readCommand = (thread: Thread, command: Said): Read => {
   const { sql } = thread.host.storage
   const row = findRow(sql, command.submissionId)
   const call = row === undefined ? undefined : callOf(storedCalls(sql, row.sequence), command)
@@ -218,13 +219,13 @@ const decided = (block: Block, row: SubmissionRow, command: Said): Answer => {
   return Result.fail(new NotAwaiting({ submissionId: row.id, name: command.recordId }))
 }
 
-const record = (block: Block, row: SubmissionRow, { call, record: kept }: Prepared): void => {
+const record = (block: Block, row: SubmissionRow, { call, record: said }: Prepared): void => {
   append(block, {
     submission: row.sequence,
     name: call.name,
     part: call.part + 1,
     epoch: row.epoch,
-    ...kept,
+    ...said,
   })
   closeCall(block.sql, row.sequence, call.name)
 }
@@ -242,12 +243,15 @@ const countAnew = (block: Block, row: SubmissionRow): void =>
     row.sequence,
   )
 
-const resolveIn = (block: Block, command: Said, prepared: Prepared | undefined): Answer => {
+const resolveIn = (block: Block, command: Said, read: Read): Answer => {
   const found = submissionOf(block, command)
   if (Result.isFailure(found)) return Result.fail(found.failure)
   const row = found.success
   const call = callOf(storedCalls(block.sql, row.sequence), command)
-  if (call === undefined || prepared?.call.part !== call.part) return decided(block, row, command) // U2
+  if (call === undefined) return decided(block, row, command)
+  if (Result.isFailure(read)) return kept(block, command, Result.fail(read.failure)) // U4
+  const prepared = read.success
+  if (prepared?.call.part !== call.part) return decided(block, row, command) // U2
   record(block, row, prepared)
   if (command.resolution._tag === "AbortSubmission") abort(block, row, command)
   else if (row.state !== "unknown") countAnew(block, row)
@@ -266,11 +270,9 @@ export const resolveUnknown = (
     if (Result.isFailure(said)) return Effect.succeed(Result.fail(said.failure))
     return Effect.flatMap(
       reading(thread, "resolve", () => readCommand(thread, said.success)),
-      (prepared) =>
-        Result.isFailure(prepared)
-          ? Effect.succeed(Result.fail(prepared.failure))
-          : durable(thread, "resolve", () =>
-              transact(thread, (block) => resolveIn(block, said.success, prepared.success)),
-            ),
+      (read) =>
+        durable(thread, "resolve", () =>
+          transact(thread, (block) => resolveIn(block, said.success, read)),
+        ),
     )
   })

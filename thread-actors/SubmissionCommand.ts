@@ -45,7 +45,12 @@ export const submissionOf = (
 }
 
 /** Refusals of a command that the same call could escape later. */
-const passing: ReadonlySet<string> = new Set(["NotAwaiting", "AdmissionLimitExceeded"])
+const passing: ReadonlySet<string> = new Set([
+  "NotAwaiting",
+  "AdmissionLimitExceeded",
+  "AgentNotRegistered",
+  "InvalidInput",
+])
 
 /** The answer of a command, whose generation is kept if the same call could be answered otherwise later. // C2 */
 export const kept = <A, E extends { readonly _tag: string }>(

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Agent from "../../../thread-actors/Agent.ts"
 import { callRecords, io, openRows, questionsOf, settle, settlementOf, stateOf } from "./calls.ts"
-import { accepted, go, makeWorld, tags } from "./harness.ts"
+import { accepted, go, makeWorld, tags, type World } from "./harness.ts"
 import { operate, refused, taken } from "./operators.ts"
 import { abort, completed, doubted, never, safe } from "./unknowns.ts"
 
@@ -128,6 +128,10 @@ describe("the same word again", () => {
   })
 })
 
+/** All but which generations were refused. */
+const decidedIn = ({ storage: { sql } }: World): ReadonlyArray<unknown> =>
+  ["submissions", "journal", "calls", "parked"].map((table) => sql.all(`SELECT * FROM ${table}`))
+
 describe("a word that is refused", () => {
   const wrong: ReadonlyArray<readonly [string, object]> = [
     ["a result that does not fit", completed(5)],
@@ -137,17 +141,17 @@ describe("a word that is refused", () => {
     ["a failure in the place of a result", completed({ _tag: "Declined", code: 1 })],
   ]
 
-  it.each(wrong)("because it gives %s writes nothing", async (_what, word) => {
+  it.each(wrong)("because it gives %s decides nothing", async (_what, word) => {
     const made = await doubted()
     made.world.crash({ limits: { stepResultBytes: 1_000 } })
-    const before = made.world.storage.dump()
+    const before = decidedIn(made.world)
     const error = await refused(made.operator.resolve(made.question, word as never))
     expect(error).toMatchObject({ _tag: "InvalidInput", path: "resolution.result" })
-    expect(made.world.storage.dump()).toBe(before)
+    expect(decidedIn(made.world)).toEqual(before)
     await taken(made.operator.resolve(made.question, completed()))
   })
 
-  it("because its tool declares no failure writes nothing", async () => {
+  it("because its tool declares no failure decides nothing", async () => {
     const tool = Agent.tool("payment", {
       result: Schema.String,
       execution: "ordinary",
@@ -162,12 +166,12 @@ describe("a word that is refused", () => {
     await settle(world)
     const [question] = await questionsOf(world, submissionId)
     if (question === undefined) throw new Error("nothing is asked")
-    const before = world.storage.dump()
+    const before = decidedIn(world)
     expect(await refused(operate(world).resolve(question, completed("x", true)))).toMatchObject({
       _tag: "InvalidInput",
       reason: "the tool declares no failure",
     })
-    expect(world.storage.dump()).toBe(before)
+    expect(decidedIn(world)).toEqual(before)
   })
 
   it("because nothing like it is asked is NotAwaiting", async () => {
@@ -219,17 +223,41 @@ describe("a word that is refused", () => {
     const withoutTool = Agent.make("agent", io).handler(() => Effect.succeed("agent"))
     for (const deployed of [other, withoutTool]) {
       world.crash({ agents: [deployed] })
-      const before = world.storage.dump()
+      const before = decidedIn(world)
       expect(await refused(operator.resolve(question, completed()))).toMatchObject({
         _tag: "AgentNotRegistered",
         agent: "agent",
       })
-      expect(world.storage.dump()).toBe(before)
+      expect(decidedIn(world)).toEqual(before)
     }
     world.crash({ agents: [agent] })
     await taken(operator.resolve(question, completed()))
     await settle(world)
     expect(await settlementOf(world, submissionId)).toMatchObject({ output: ["told"] })
+  })
+
+  it("for what its deployment knows stays refused when another one is sent the same call again", async () => {
+    const { agent, operator, question, world } = await doubted()
+    const strict = Agent.tool("payment", {
+      result: Schema.Number,
+      execution: "ordinary",
+      timeout: 1,
+    })
+    const stricter = Agent.make("agent", io).handler(() => Effect.succeed(null), {
+      tools: [strict],
+    })
+    const sent = [[], [stricter]].map((agents) => ({ agents, generation: world.generation() }))
+    for (const { agents, generation } of sent) {
+      world.crash({ agents })
+      await refused(operator.resolve(question, completed(), { generation }))
+    }
+    world.crash({ agents: [agent] })
+    for (const { generation } of sent)
+      expect(await refused(operator.resolve(question, completed(), { generation }))).toMatchObject({
+        _tag: "Unavailable",
+        retryable: true,
+      })
+    await taken(operator.resolve(question, completed()))
   })
 })
 
