@@ -284,7 +284,8 @@ describe("a last record whose counters do not decode", () => {
     await go(world.process())
     await accepted(admitKid(childId))
     await go(world.asOwner.abortChild(said({ ...words, childId: "d".repeat(32) })))
-    const [entry] = await taken(go(world.asOwner.claimOutbox(said({ limit: 8 }))))
+    const entries = await taken(go(world.asOwner.claimOutbox(said({ limit: 8 }))))
+    const [entry] = entries as never as [{ readonly id: string }]
     corrupt(world, "UPDATE journal SET floor = 'x' WHERE sequence = 2")
     const settlement = {
       submissionId,
@@ -295,7 +296,7 @@ describe("a last record whose counters do not decode", () => {
       attempts: 1,
     }
     const outcome = (result: object) =>
-      go(world.asOwner.acknowledgeOutbox(said({ results: [{ ...entry, result }] })))
+      go(world.asOwner.acknowledgeOutbox(said({ results: [{ id: entry.id, result }] })))
     return {
       world,
       entries: () => world.storage.sql.all("SELECT 1 FROM outbox"),
@@ -304,7 +305,7 @@ describe("a last record whose counters do not decode", () => {
         "a child's end": () =>
           go(
             world.asOwner.settleChild(
-              said({ submissionId, name: "kid", childId: entry?.id, settlement }),
+              said({ submissionId, name: "kid", childId: entry.id, settlement }),
             ),
           ),
         "a child's abort": () => go(world.asOwner.abortChild(said({ ...words, childId }))),
