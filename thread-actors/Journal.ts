@@ -7,7 +7,8 @@
  *   before it, so that a changed or missing record breaks the chain from there on.
  * - J3 The last record carries the thread's counters; every append copies or changes them.
  * - J4 The input stays in the ledger: `InputApplied` stores its digest, and readers get both.
- * - J6 A value that came before anything waited for it is no record of the run's, until the run has read it.
+ * - J6 A value that came before anything waited for it is no record of the run's, and no progress of it, until the run has
+ *   read it.
  * - J7 Nothing is recorded behind a last record whose counters do not decode: they would be guessed, and stand there.
  * - J5 A record that was pruned has an empty payload. Whoever looks for what one says finds none; its digest stays.
  */
@@ -301,7 +302,7 @@ const noProgress = withoutProgress.map((kind) => `'${kind}'`).join(", ")
 export const progressed = (sql: Sql, submission: number, epoch: number): boolean =>
   sql.all(
     `SELECT 1 FROM journal WHERE submission = ? AND name IS NOT NULL AND epoch = ?
-     AND kind NOT IN (${noProgress}) LIMIT 1`,
+     AND kind NOT IN (${noProgress}) AND part <> ${earlyPart} LIMIT 1`, // J6
     submission,
     epoch,
   ).length > 0

@@ -38,6 +38,23 @@ describe("signals that come early", () => {
     expect(await outputOf(world, submissionId)).toBe(1)
   })
 
+  it("are no progress of attempts that are lost, however many come", async () => {
+    const hangs = Agent.make("hangs", json).handler(() => Effect.never)
+    const { signal, submissionId, world } = await begun(hangs, {
+      cutsOff: true,
+      limits: { attemptsLost: 3 },
+    })
+    for (const name of ["a", "b", "c"]) {
+      await go(world.process({ attentionMillis: 2 }))
+      await taken(signal(submissionId, name, 1))
+      world.crash()
+      const { report } = await go(world.recover())
+      world.time.now = report.dueAt ?? world.time.now
+    }
+    const { settlement } = await go(world.status(submissionId))
+    expect(settlement).toMatchObject({ outcome: "failed", failure: { tag: "AttemptsLost" } })
+  })
+
   it("make room when they are read", async () => {
     const live = Agent.make("two", json).handler(
       Effect.fn(function* (_, run) {
