@@ -26,7 +26,8 @@ const wordsOf = (value: unknown, characters: number): string => {
       words.push(word)
       length += word.length + 1
     } else if (typeof next === "object" && next !== null) {
-      waiting.push(...Object.values(next).toReversed())
+      // One by one: what is spread are arguments, of which there can be too many.
+      for (const inner of Object.values(next).toReversed()) waiting.push(inner)
     }
   }
   return words.join(" ").toWellFormed()

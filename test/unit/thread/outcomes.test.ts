@@ -36,6 +36,16 @@ describe("the outcomes of a thread", () => {
     expect((await read(world, readTo)).outcomes).toEqual([])
   })
 
+  it("begin with what an output of very many values begins with", async () => {
+    const Long = Agent.make("long", { input: Schema.Json, output: Schema.Json }).handler(() =>
+      Effect.succeed(Array.from({ length: 131_000 }, (_, index) => index % 10)),
+    )
+    const world = makeWorld({ agents: [Long] })
+    await accepted(world.admit("long", null))
+    await drain(world)
+    expect((await read(world, 0, 64, 7)).outcomes).toMatchObject([{ text: "0 1 2 3" }])
+  })
+
   it("go on behind the last one that was read, and are bounded", async () => {
     const world = makeWorld({ agents: [Word] })
     await settled(world, ["one", "two", "three"])
