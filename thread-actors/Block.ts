@@ -7,6 +7,7 @@
  * - B3 A forgotten thread has no block but the one that made its tombstone; whoever waits for it is woken.
  */
 import { Deferred, Effect } from "effect"
+import type { Outcome } from "../contracts/Submission.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { Forgotten } from "./Forgotten.ts"
 import { checkHeader, type Header, insertHeader, readHeader, writeHeader } from "./Header.ts"
@@ -49,6 +50,12 @@ export const patchHeader = (
 ): void => {
   block.header = { ...block.header, ...change }
   block.touched = true
+}
+
+/** Counts a submission that has settled among those that have not completed. */
+export const countOutcome = (block: Block, outcome: Outcome): void => {
+  if (outcome === "failed" || outcome === "aborted")
+    patchHeader(block, { [outcome]: block.header[outcome] + 1 })
 }
 
 /** Counts a change of the report that no admission and no record counts. */

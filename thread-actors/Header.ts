@@ -34,7 +34,7 @@ export interface Tail {
   readonly open: number | null
   /** How many submissions have settled. */
   readonly settled: number
-  /** Every queued submission below it has settled. */
+  /** Every queued submission below it has settled, is parked or has joined a run. */
   readonly floor: number
 }
 

@@ -4,10 +4,10 @@
  * - J1 What joins is the unbroken line behind the run, or behind what it took last, of inputs that ask to join and are
  *   for its agent. What has settled, joined, waits for a word or for its time holds nobody.
  * - J2 A row beside the ledger names each that was taken, until its host's settlement settles it in the same block.
- * - J3 Its record names the host: the outcome is the host's, and stands there once.
+ * - J3 Its record names the host: the outcome is the host's, and stands there once. It counts as one of its own.
  */
 import type { Outcome } from "../contracts/Submission.ts"
-import { type Block, touch } from "./Block.ts"
+import { type Block, countOutcome, touch } from "./Block.ts"
 import { noticeParent } from "./ChildNotice.ts"
 import { append } from "./Journal.ts"
 import { floorAfter, readRow, type SubmissionRow, waitingBehind } from "./Ledger.ts"
@@ -90,6 +90,7 @@ const settleOne = (block: Block, host: SubmissionRow, sequence: number, outcome:
       floor: floorAfter(block.sql, tail.floor, block.header.lastSequence),
     },
   )
+  countOutcome(block, outcome) // J3
   block.settled.push(sequence)
   if (row.parent !== null) noticeParent(block, row)
 }

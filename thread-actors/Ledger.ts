@@ -211,14 +211,14 @@ export const waitingBehind = (
     .flatMap((row) => decode(row) ?? [])
 
 /**
- * The first queued submission that has not settled and is not parked; the next one if there is none. What
- * is parked holds the queue back for nobody, however long it waits.
+ * The first queued submission that has neither settled nor joined, and is not parked; the next one if there is none.
+ * What is parked holds the queue back for nobody, however long it waits; nor does what the parked one has taken.
  */
 export const floorAfter = (sql: Sql, floor: number, lastSequence: number): number =>
   sql.all<{ sequence: number }>(
     `SELECT sequence FROM submissions
      WHERE sequence >= ? AND state <> 'settled' AND notBefore IS NULL AND state <> 'unknown'
-     ORDER BY sequence LIMIT 1`,
+       AND state <> 'joined' ORDER BY sequence LIMIT 1`,
     floor,
   )[0]?.sequence ?? lastSequence + 1
 
@@ -299,6 +299,8 @@ export const nonterminalRows = (
        WHERE sequence IN (SELECT sequence FROM deferred) AND state <> 'settled'
        UNION SELECT ${columns} FROM submissions
        WHERE sequence IN (SELECT sequence FROM parked) AND state <> 'settled'
+       UNION SELECT ${columns} FROM submissions
+       WHERE sequence IN (SELECT sequence FROM joined) AND state <> 'settled'
        ORDER BY sequence`,
       tail.floor,
       tail.open,

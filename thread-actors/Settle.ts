@@ -20,7 +20,7 @@
 import { delayMillis } from "../contracts/Backoff.ts"
 import type { Abort, Failure } from "../contracts/Settlement.ts"
 import { abortChildren } from "./AbortChildren.ts"
-import { type Block, patchHeader } from "./Block.ts"
+import { type Block, countOutcome, patchHeader } from "./Block.ts"
 import { noticeParent } from "./ChildNotice.ts"
 import { hasOpenChildren } from "./ChildRows.ts"
 import { settleJoined } from "./Joined.ts"
@@ -166,8 +166,7 @@ const settleNow = (block: Block, row: SubmissionRow, end: End): void => {
   )
   if (tail.open !== row.sequence) leaveQueue(block, row)
   if (row.state === "unknown") patchHeader(block, { parked: block.header.parked - 1 })
-  if (end.outcome !== "completed")
-    patchHeader(block, { [end.outcome]: block.header[end.outcome] + 1 })
+  countOutcome(block, end.outcome)
   block.settled.push(row.sequence)
   leaveConversation(block, row, end)
   if (row.parent !== null) noticeParent(block, row)

@@ -4,8 +4,8 @@
  *
  * - G1 A row is compared with every record that is about it, so that pages together compare all rows that
  *   have any.
- * - G2 Every queued submission that a floor has passed has settled by then, or was parked; the one it stands
- *   at has not settled.
+ * - G2 Every queued submission that a floor has passed has settled by then, was parked or had joined a run; the
+ *   one it stands at has not settled.
  * - G3 Nothing is recorded of a run that has settled, but that somebody has had its messages carried again.
  */
 import type { EarlierRecord, LedgerRow, PageRecord, RawRecord, VerifyPage } from "./VerifyPage.ts"
@@ -114,8 +114,9 @@ const floorAt = (before: Counters, record: PageRecord, page: VerifyPage): string
   const end = Math.min(record.floor, before.floor + page.rows.size + 1)
   for (let sequence = before.floor; sequence < end; sequence++) {
     const row = page.rows.get(sequence)
-    // What has a time of its own was never in the queue; what was claimed was parked, or open.
+    // What has a time of its own was never in the queue; what was claimed was parked, or open; what joined was taken.
     if (row === undefined || row.notBefore !== null || row.attempts > 0) continue
+    if (row.host !== null) continue
     if (!isSettledBy(row, record.sequence)) return `the floor passed submission ${sequence}`
   }
   return isSettledBy(page.rows.get(record.floor), record.sequence)

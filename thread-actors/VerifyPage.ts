@@ -64,6 +64,8 @@ export interface LedgerRow {
   readonly abort: string | null
   readonly outcome: string | null
   readonly settledSequence: number | null
+  /** The run that took it. */
+  readonly host: number | null
   readonly inputBytes: number
 }
 
@@ -182,9 +184,9 @@ const readRows = (
   const to = Math.min(page.records.at(-1)?.floor ?? from, from + limit) // P1
   const between = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
   const keys = [...new Set([...named, ...between])].filter(isCount)
-  const rows = allOf<SubmissionRow & SqlRow>(
+  const rows = allOf<SubmissionRow & Pick<LedgerRow, "host"> & SqlRow>(
     sql,
-    `SELECT ${checkedColumns} FROM submissions WHERE sequence IN ()`,
+    `SELECT ${checkedColumns}, host FROM submissions WHERE sequence IN ()`,
     keys,
   )
   const unsound = rows.filter((row) => !isSoundRow(row)).map((row) => row.sequence)

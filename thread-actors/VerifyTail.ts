@@ -22,6 +22,7 @@ import { inputHolds } from "./VerifyPage.ts"
 interface Lists {
   readonly parked: ReadonlyMap<number, number>
   readonly deferred: ReadonlyMap<number, number>
+  readonly joined: ReadonlyMap<number, number>
 }
 
 const readLists = (sql: Sql): Lists => ({
@@ -35,6 +36,11 @@ const readLists = (sql: Sql): Lists => ({
       .all<{ sequence: number; notBefore: number }>("SELECT sequence, notBefore FROM deferred")
       .map((row) => [row.sequence, row.notBefore]),
   ),
+  joined: new Map(
+    sql
+      .all<{ sequence: number; host: number }>("SELECT sequence, host FROM joined")
+      .map((row) => [row.sequence, row.host]),
+  ),
 })
 
 /** What the state of an open row promises. */
@@ -43,7 +49,7 @@ const misplaced = (row: SubmissionRow, header: Header, lists: Lists): string | u
   const resolved = lists.parked.get(row.sequence)
   const isClaimed = row.attempts > 0
   if (row.settledSequence !== null || row.outcome !== null) return "it names a settlement"
-  const deferredTo = isClaimed ? null : row.notBefore
+  const deferredTo = isClaimed || row.state === "joined" ? null : row.notBefore
   if ((lists.deferred.get(row.sequence) ?? null) !== deferredTo)
     return "the list of the deferred ones tells something else" // T2
   switch (row.state) {
@@ -59,6 +65,8 @@ const misplaced = (row: SubmissionRow, header: Header, lists: Lists): string | u
     case "suspended":
       if (!isOpen) return `it is ${row.state} and its run is not open`
       return resolved === undefined ? undefined : `it is ${row.state} and parked` // T2
+    case "joined":
+      return lists.joined.has(row.sequence) ? undefined : "it has joined, and no run has taken it" // T2
     default:
       return undefined
   }
@@ -119,8 +127,8 @@ const headerPlaces = (sql: Sql, header: Header): ReadonlyArray<string> => {
 }
 
 /** Rows of the lists beside the ledger that name nothing. // T3 */
-const listPlaces = ({ deferred, parked }: Lists): ReadonlyArray<string> =>
-  [...parked, ...deferred].every((entry) => entry.every(isCount))
+const listPlaces = ({ deferred, joined, parked }: Lists): ReadonlyArray<string> =>
+  [...parked, ...deferred, ...joined].every((entry) => entry.every(isCount))
     ? []
     : ["a list beside the ledger holds what does not decode"]
 
@@ -150,8 +158,13 @@ export const tailPlaces = (sql: Sql, header: Header, limit: number): ReadonlyArr
   const { open: openRun } = header.tail
   if (openRun !== null && !open.has(openRun))
     found.push(`submission ${openRun}: its run is open, and it has settled`)
-  for (const sequence of [...lists.parked.keys(), ...lists.deferred.keys()])
+  for (const sequence of [lists.parked, lists.deferred, lists.joined].flatMap((one) => [
+    ...one.keys(),
+  ]))
     if (!open.has(sequence)) found.push(`submission ${sequence}: it is listed, and has settled`) // T2
+  for (const sequence of lists.joined.keys())
+    if ((open.get(sequence)?.state ?? "joined") !== "joined")
+      found.push(`submission ${sequence}: it is taken, and has not joined`) // T2
   for (const row of rows) {
     const what = misplaced(row, header, lists)
     if (!textsDecode(row)) found.push(`submission ${row.sequence}: a text in it does not decode`)
