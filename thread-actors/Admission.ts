@@ -40,7 +40,7 @@ import { findKey, linkOriginal, readRow, submissionIdOf } from "./Ledger.ts"
 import { keyText, originText } from "./Parent.ts"
 import { prunes } from "./Retention.ts"
 import { abortedBy, settle } from "./Settle.ts"
-import { hardCapBytes } from "./SizeLimit.ts"
+import { hardCapBytes, hardCapNesting } from "./SizeLimit.ts"
 import type { Thread } from "./Thread.ts"
 
 /** What an admission says of who sends it, besides the submission. */
@@ -81,6 +81,8 @@ export type Submitted = Omit<Admission, "generation" | "input">
 export interface Content {
   readonly canonical: CanonicalText
   readonly digest: string
+  /** Why it is not taken under a new key, where this deployment allows less than can be stored. */
+  readonly tooDeep?: InvalidInput
 }
 
 /** What no thread accepts, at any time, is refused before anything is read. */
@@ -90,14 +92,22 @@ export const contentOf = (
 ): Result.Result<Content, InvalidInput | AdmissionLimitExceeded> => {
   if (admission.title !== undefined && !isWellFormed(admission.title))
     return Result.fail(new InvalidInput({ path: "title", reason: "not well-formed text" }))
-  return Result.map(
-    canonicalJson(admission.input, {
-      // The configured limit is looked at after the key: a retry is exempt from it.
-      maxBytes: hardCapBytes,
-      maxNesting: thread.limits.jsonNesting,
-    }),
-    (canonical) => storedContent(admission.agent, canonical),
-  )
+  const { jsonNesting } = thread.limits
+  // The configured limits are looked at after the key: a retry is exempt from them.
+  const within = (maxNesting: number) =>
+    Result.map(
+      canonicalJson(admission.input, { maxBytes: hardCapBytes, maxNesting }),
+      (canonical) => storedContent(admission.agent, canonical),
+    )
+  const content = within(jsonNesting)
+  if (Result.isSuccess(content) || content.failure._tag !== "InvalidInput") return content
+  const tooDeep = content.failure
+  const mayBeKnown = thread.hasTables && jsonNesting < hardCapNesting
+  const deep = mayBeKnown ? within(hardCapNesting) : content // A2
+  return Result.mapBoth(deep, {
+    onSuccess: (stored) => ({ ...stored, tooDeep }),
+    onFailure: () => tooDeep,
+  })
 }
 
 /** The content of a text that is canonical. */
@@ -145,8 +155,9 @@ const limited = (
   block: Block,
   admission: Submitted,
   content: Content,
-): AdmissionLimitExceeded | AgentNotRegistered | StorageFull | undefined => {
+): AdmissionLimitExceeded | AgentNotRegistered | InvalidInput | StorageFull | undefined => {
   const { limits, options } = block.thread
+  if (content.tooDeep !== undefined) return content.tooDeep
   if (admission.replayOnly !== undefined) return new AdmissionLimitExceeded(admission.replayOnly)
   if (!options.agents.has(admission.agent))
     return new AgentNotRegistered({ agent: admission.agent })

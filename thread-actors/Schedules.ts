@@ -68,6 +68,8 @@ const saidOf = (
   const { agent, cron, input, name, principal, title } = order
   const timeZone = order.timeZone ?? null
   const content = contentOf(thread, { agent, input, ...(title === undefined ? {} : { title }) })
+  if (Result.isSuccess(content) && content.success.tooDeep !== undefined)
+    return Result.fail(content.success.tooDeep)
   const times = nextOccurrence({ cron, timeZone }, 0)
   if (Result.isFailure(times)) return Result.fail(new InvalidInput(times.failure))
   return Result.map(content, ({ canonical }) => ({

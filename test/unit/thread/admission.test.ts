@@ -95,6 +95,25 @@ describe("admission", () => {
     })
   })
 
+  it("serves a known key deeper than is allowed by now, and refuses a new one", async () => {
+    const world = makeWorld({ agents: [Echo] })
+    const key = { idempotencyKey: "k" }
+    const first = await accepted(world.admit("echo", nested(3), key))
+    world.crash({ limits: { jsonNesting: 2 } })
+    expect(await accepted(world.admit("echo", nested(3), key))).toEqual({
+      ...first,
+      duplicate: true,
+    })
+    expect(await refusal(world.admit("echo", nested(4), key))).toMatchObject({
+      _tag: "IdempotencyConflict",
+    })
+    expect(await refusal(world.admit("echo", nested(3)))).toMatchObject({
+      _tag: "InvalidInput",
+      path: "[0][0]",
+      reason: "nested deeper than 2",
+    })
+  })
+
   it.each([
     ["NUL", "a\0b"],
     ["a lone surrogate", "\ud800"],
