@@ -11,6 +11,7 @@
  * - N6 Until when submissions were accepted whose keys are no more is noted with them: an admission that the platform
  *   carries out again is told by that.
  * - N4 A batch looks at a bounded number of records and writes no more of them, however much one run has recorded.
+ *   The outbox it reads through: who has something in it is in no index.
  */
 import type { Sql } from "../platform/ObjectStorage.ts"
 import { type Block, touch } from "./Block.ts"

@@ -57,19 +57,35 @@ const infoOf = ({ live }: Running): RunInfo => ({
   yieldAt: live.yieldAt,
 })
 
+/** What can be drawn, told apart by what it gives: their records are of one kind. Nothing but 0 could be both. */
+const draws = {
+  now: {
+    draw: ({ thread }: Running): number => clockOf(thread),
+    mayGive: (value: number): boolean => Number.isInteger(value),
+  },
+  random: {
+    draw: ({ thread }: Running): number => thread.host.random(),
+    mayGive: (value: number): boolean => value >= 0 && value < 1,
+  },
+}
+
 /** A value that is drawn once and recorded. */
-const drawn = (running: Running, name: string, draw: () => number): Effect.Effect<number> =>
+const drawn = (
+  running: Running,
+  name: string,
+  { draw, mayGive }: (typeof draws)[keyof typeof draws],
+): Effect.Effect<number> =>
   Effect.andThen(
     takeName(running, name),
     Effect.flatMap(recall(running, name), (recorded) => {
       if (recorded === undefined)
         return writeFact(running, "step", (block) => {
-          const value = draw()
+          const value = draw(running)
           const payload = `{"value":${JSON.stringify(value)}}`
           return appendFact(block, running.live, { kind: "ValueDrawn", name, payload }) ?? { value }
         })
       const value = recorded.payload["value"]
-      return recorded.kind === "ValueDrawn" && typeof value === "number"
+      return recorded.kind === "ValueDrawn" && typeof value === "number" && mayGive(value)
         ? Effect.succeed(value)
         : leave(running, { _tag: "Mismatch", name })
     }),
@@ -154,6 +170,6 @@ export const makeRun = (running: Running, agent: AgentLive<never>["agent"]): Run
     )) as Run<unknown>["child"],
   send: (name, letter) => send(running, name, letter),
   version: (name, current, options = {}) => version(running, name, current, options),
-  now: (name) => drawn(running, name, () => clockOf(running.thread)),
-  random: (name) => drawn(running, name, running.thread.host.random),
+  now: (name) => drawn(running, name, draws.now),
+  random: (name) => drawn(running, name, draws.random),
 })

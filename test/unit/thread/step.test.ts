@@ -397,6 +397,32 @@ describe("a step", () => {
     expect(await tags(world.process())).toEqual(["Settled"])
   })
 
+  it.each([
+    ["now", "random"],
+    ["random", "now"],
+  ] as const)("holds the run when what was drawn by %s is asked of %s", async (first, second) => {
+    const code: { asks: "now" | "random"; hang: boolean } = { asks: first, hang: true }
+    const agent = Agent.make("agent", io).handler((_input, run) =>
+      Effect.gen(function* () {
+        yield* run[code.asks]("draw")
+        if (code.hang) yield* Effect.never
+        return "done"
+      }),
+    )
+    const world = makeWorld({ agents: [agent] })
+    await accepted(world.admit("agent", ""))
+    await go(world.process({ attentionMillis: 20 }))
+    Object.assign(code, { asks: second, hang: false })
+    world.crash()
+    await go(world.recover())
+    world.time.now += 10_000
+    expect(await answers(world.process())).toMatchObject([
+      { _tag: "BindingUnavailable", name: "draw" },
+    ])
+    code.asks = first
+    expect(await tags(world.process())).toEqual(["Settled"])
+  })
+
   it("holds the run when a record no longer decodes", async () => {
     const code = { schema: Schema.String as Agent.JsonCodec<unknown>, hang: true }
     const agent = Agent.make("agent", io).handler((_input, run) =>
