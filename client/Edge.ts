@@ -10,6 +10,7 @@
  * - E3 A reader whose token ends is told where to go on with another one; who waits is answered `Pending` then.
  * - E4 What a filter means is bounded in time: the platform may repeat a call of an object seconds later, and what was
  *   accepted since is not meant.
+ * - E5 Of a stream that nobody reads a few records are held here; the others stay with their thread.
  */
 import { Clock, Effect, Layer, type Scope, Stream } from "effect"
 import type { BulkCursor, BulkFilter } from "../contracts/Bulk.ts"
@@ -64,6 +65,9 @@ const explain = Effect.fnUntraced(function* (
   return explanations.map((one) => ({ ...one, heldBy: [...one.heldBy, ...held] }))
 })
 
+/** Frames of a stream that are held here while its reader takes none: with records of 256 KiB, a page of a history. */
+const streamBufferSize = 4 // E5
+
 const observe = (
   clients: Clients,
   { expiresAt }: Verified,
@@ -71,7 +75,7 @@ const observe = (
 ) =>
   Stream.suspend(() => {
     let after = payload.after ?? 0
-    const frames = clients.thread.observe(payload).pipe(
+    const frames = clients.thread.observe(payload, { streamBufferSize }).pipe(
       Stream.mapArrayEffect((arrived) => {
         const [first, ...rest] = arrived
         return Effect.map(withLane(clients, payload, first), (opened) => [opened, ...rest] as const)

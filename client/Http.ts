@@ -11,13 +11,14 @@
  * - H2 A reader that goes away ends its calls, and so frees the objects that serve them.
  * - H3 Of a caller without a verified token nothing is read but its header; of the others a body for
  *   so long and no longer. A connection that sends slowly holds nothing.
- * - H4 Of what is stored, a body has a few answers held for it at a time: one that asks for much and reads nothing must
- *   not fill the memory that others are served from.
+ * - H4 Of what is stored, a body has a few answers held for it at a time, and opens a few streams (RequestBody.ts): one
+ *   that asks for much and reads nothing must not fill the memory that others are served from.
  */
 import { Effect, Semaphore } from "effect"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
 import { CurrentLimits, type Limits } from "../contracts/Limits.ts"
 import { jsonLog } from "../contracts/observability/JsonLog.ts"
+import type { WireExit } from "../contracts/transport/Wire.ts"
 import { type Bearer, makeBearer, type Undecided } from "./Auth.ts"
 import { callbackRoute, isCallback } from "./CallbackRoute.ts"
 import { type ConsoleAssets, consoleRoute, isConsole } from "./Console.ts"
@@ -86,7 +87,16 @@ interface Exchange {
 }
 
 /** Calls that wait for nothing, and may be answered by a mebibyte: a page, a state, an output. */
-const largeReads: ReadonlySet<string> = new Set(["history", "readState", "status"])
+const largeReads: ReadonlySet<string> = new Set([
+  "explain",
+  "history",
+  "listThreads",
+  "obligations",
+  "readState",
+  "schedules",
+  "search",
+  "status",
+])
 
 /** So many of one body at a time, each until its reader has taken the answer. */
 export const largeReadsMax = 8
@@ -96,17 +106,16 @@ const serve = ({ requests, reply, targets, ...rest }: Exchange): Effect.Effect<v
   const calls = Effect.gen(function* () {
     const edge = yield* makeEdge({ targets, ...rest })
     const places = yield* Semaphore.make(largeReadsMax)
+    const call = (request: RequestEncoded) =>
+      Effect.promise(() => edge.call(request, (values) => reply.chunk(request.id, values)))
+    const tell = (request: RequestEncoded, exit: WireExit) =>
+      Effect.promise(() => reply.exit(request.id, exit).catch(() => undefined))
     const answered = (request: RequestEncoded) =>
-      Effect.promise(async () => {
-        const exit = await edge.call(request, (values) => reply.chunk(request.id, values))
-        await reply.exit(request.id, exit).catch(() => undefined)
-      })
-    yield* Effect.forEach(
-      requests,
-      (request) =>
-        largeReads.has(request.tag) ? places.withPermit(answered(request)) : answered(request), // H4
-      { concurrency: "unbounded", discard: true },
-    )
+      largeReads.has(request.tag)
+        ? places.withPermit(Effect.flatMap(call(request), (exit) => tell(request, exit))) // H4
+        : // What waited has its place from then on: its answer is written out when somebody takes it.
+          Effect.flatMap(call(request), (exit) => places.withPermit(tell(request, exit))) // H4
+    yield* Effect.forEach(requests, answered, { concurrency: "unbounded", discard: true })
   }).pipe(Effect.scoped, Effect.ensuring(Effect.promise(reply.end)))
   const left = Effect.raceFirst(
     reply.heartbeat,

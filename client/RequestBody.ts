@@ -3,8 +3,11 @@
  *
  * - B1 No byte beyond the limit is read, and nothing is parsed before the whole body is in.
  * - B2 A body that breaks off is the caller's refusal, like any other: nothing here rejects.
+ * - B3 A body opens a few streams: each has records held for it for as long as it is open, read or not.
  */
+import { RpcSchema } from "effect/rpc"
 import type { RequestEncoded } from "effect/rpc/RpcMessage"
+import { HeddleRpc } from "../contracts/HeddleRpc.ts"
 import { readBounded } from "./BoundedBody.ts"
 import { isRecord, publicRequest } from "./PublicRequest.ts"
 
@@ -24,6 +27,15 @@ export const bodyBytesMax = 4 * 1024 * 1024
 
 /** How many calls one body may make. */
 export const requestsMax = 64
+
+/** How many of them may be streams. */
+export const streamsMax = 8
+
+const streams: ReadonlySet<string> = new Set(
+  [...HeddleRpc.requests]
+    .filter(([, { successSchema }]) => RpcSchema.isStreamSchema(successSchema))
+    .map(([tag]) => tag),
+)
 
 export const refused = (status: Refused["status"], reason: string): Refused => ({
   _tag: "Refused",
@@ -78,6 +90,9 @@ export const parseRequests = (text: string): RequestBody => {
     if (requests.length > requestsMax) {
       return refused(413, `A body may make ${requestsMax} requests`)
     }
+  }
+  if (requests.filter(({ tag }) => streams.has(tag)).length > streamsMax) {
+    return refused(413, `A body may open ${streamsMax} streams`) // B3
   }
   return requests.length === 0
     ? refused(400, "The body has no request")

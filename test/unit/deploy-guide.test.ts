@@ -8,7 +8,7 @@ import { parse } from "smol-toml"
 import { describe, expect, it } from "vitest"
 import { makeBearer, tokenCharactersMax } from "../../client/Auth.ts"
 import { identityOfProps } from "../../client/Identity.ts"
-import { bodyBytesMax, requestsMax } from "../../client/RequestBody.ts"
+import { bodyBytesMax, requestsMax, streamsMax } from "../../client/RequestBody.ts"
 import { grantsAllow } from "../../contracts/Authorization.ts"
 import { HeddleRpc } from "../../contracts/HeddleRpc.ts"
 import { defaultLimits } from "../../contracts/Limits.ts"
@@ -102,7 +102,8 @@ describe("the guide to deploying", () => {
         value,
       })
     }
-    expect([tokenCharactersMax, bodyBytesMax, requestsMax]).toEqual([8 * 1024, 4 * 1024 ** 2, 64])
+    expect([tokenCharactersMax, bodyBytesMax]).toEqual([8 * 1024, 4 * 1024 ** 2])
+    expect([requestsMax, streamsMax]).toEqual([64, 8])
   })
 
   it("has every status that the HTTP edge answers with", () => {

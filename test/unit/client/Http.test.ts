@@ -7,7 +7,7 @@ import { callerHeaders } from "../../../contracts/Authorization.ts"
 import { HeddleRpc } from "../../../contracts/HeddleRpc.ts"
 import type { ObserveFrame } from "../../../contracts/JournalRecord.ts"
 import { largeReadsMax } from "../../../client/Http.ts"
-import { bodyBytesMax, requestsMax } from "../../../client/RequestBody.ts"
+import { bodyBytesMax, requestsMax, streamsMax } from "../../../client/RequestBody.ts"
 import { until } from "../transport/probe.ts"
 import {
   grants,
@@ -352,19 +352,88 @@ describe("a stream over HTTP", () => {
 describe("a body of many large reads", () => {
   const histories = Array.from({ length: 64 }, (_, id) => line("history", place, id))
 
-  it.effect("holds a few answers until its reader takes them, and then gives them all", () =>
+  /** Waits until a count that has begun grows no more. */
+  const standsStill = (what: string, count: () => number) => {
+    let seen = -1
+    return until(what, () => {
+      const still = seen === count() && seen > 0
+      seen = count()
+      return still
+    })
+  }
+
+  for (const tag of ["history", "schedules"] as const) {
+    it.effect(`holds a few answers of ${tag} until its reader takes them, and then gives all`, () =>
+      Effect.gen(function* () {
+        const world = yield* makeHttpWorld()
+        const body = Array.from({ length: 64 }, (_, id) => line(tag, place, id)).join("\n")
+        const response = yield* post(world, body)
+        yield* standsStill("no more is read", () => world.objects.calls.length)
+        expect(world.objects.calls.length).toBeLessThanOrEqual(largeReadsMax + 1)
+        expect(yield* read(response)).toHaveLength(64)
+        yield* Effect.promise(world.done)
+      }),
+    )
+  }
+
+  it.effect("writes out a few answers of what was waited for, until its reader takes them", () =>
     Effect.gen(function* () {
+      let written = 0
+      const stringify = vi.spyOn(JSON, "stringify")
+      const wait = { ...place, submissionId }
+      const body = Array.from({ length: 64 }, (_, id) => line("awaitSettlement", wait, id))
+      stringify.mockClear()
+      const count = () => {
+        const lines = stringify.mock.calls.map(([value]) => value as { _tag?: unknown } | null)
+        written = lines.filter((value) => value?._tag === "Exit").length
+        return written
+      }
       const world = yield* makeHttpWorld()
-      const response = yield* post(world, histories.join("\n"))
-      let seen = -1
-      yield* until("no more is read", () => {
-        const still = seen === world.objects.calls.length && seen > 0
-        seen = world.objects.calls.length
-        return still
-      })
-      expect(seen).toBeLessThanOrEqual(largeReadsMax + 1)
+      const response = yield* post(world, body.join("\n"))
+      yield* until("all were answered", () => world.objects.calls.length === 64)
+      yield* standsStill("no more is written", count)
+      stringify.mockRestore()
+      expect(written).toBeLessThanOrEqual(largeReadsMax + 1)
       expect(yield* read(response)).toHaveLength(64)
       yield* Effect.promise(world.done)
+    }),
+  )
+
+  it.effect("holds a few records of each stream that it does not read", () =>
+    Effect.gen(function* () {
+      let made = 0
+      const record = (): ObserveFrame => ({
+        _tag: "Record",
+        record: {
+          sequence: ++made,
+          submissionId,
+          kind: "Progress",
+          epoch: 1,
+          recordedAt: 1,
+          payload: "256 KiB each",
+        },
+      })
+      const page = Effect.sync(() => Array.from({ length: 4 }, record))
+      const endless = Stream.forever(Stream.fromIterableEffect(page))
+      const world = yield* makeHttpWorld({ answers: { observe: endless } })
+      const body = Array.from({ length: streamsMax }, (_, id) => line("observe", place, id))
+      const response = yield* post(world, body.join("\n"))
+      yield* standsStill("production stands still", () => made)
+      expect(made).toBeLessThanOrEqual(streamsMax * 20) // at the edge, and under way in the object
+      yield* Effect.promise(async () => response.body?.cancel())
+      yield* Effect.promise(world.done)
+    }),
+  )
+
+  it.effect("is refused whole when it opens too many streams", () =>
+    Effect.gen(function* () {
+      const world = yield* makeHttpWorld()
+      const watch = line("watch", { ownerId }, "watch")
+      const streams = Array.from({ length: streamsMax }, (_, id) => line("observe", place, id))
+      const response = yield* post(world, [...streams, watch].join("\n"))
+      expect(response.status).toBe(413)
+      expect(yield* read(response)).toMatchObject([{ _tag: "InvalidInput" }])
+      expect(world.objects.reached).toEqual([])
     }),
   )
 
