@@ -139,7 +139,10 @@ export const guardedFetch = (options: GuardOptions): typeof globalThis.fetch => 
       sent()
       return response
     } catch (error) {
-      if (init.signal?.aborted === true) throw error
+      if (init.signal?.aborted === true) {
+        sent()
+        throw error
+      }
       if (late.signal.aborted) {
         sent()
         return {

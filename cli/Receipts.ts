@@ -1,5 +1,6 @@
 /** Receipts at a terminal: what a submission was given, and what its key is for. */
 import { Effect, Option } from "effect"
+import { flagText } from "../contracts/CommandLine.ts"
 import type { Receipt } from "../contracts/Submission.ts"
 import type { Session } from "./Session.ts"
 import { endAs, settlementText } from "./Settled.ts"
@@ -21,21 +22,27 @@ const receiptText = (receipt: Receipt, key: string): string =>
 /** What does not say that nothing was accepted: whoever repeats without the key may have it accepted twice. */
 const leavesOpen: ReadonlySet<string> = new Set(["Unavailable", "InternalDefect"])
 
-/** A call that ends without an answer may have been accepted: its key tells, and nothing else does. */
+/**
+ * A call that ends without an answer may have been accepted: its key tells, and nothing else does. What is refused at last
+ * may have been accepted before: it was sent again because an earlier try had no answer.
+ */
 export const tellingKey = <A, E extends { readonly _tag: string }, R>(
   session: Session,
   key: string,
   effect: Effect.Effect<A, E, R>,
 ): Effect.Effect<A, E, R> => {
   const note = session.output.note(
-    `It may have been accepted. Repeat it with --key ${key}: then it is accepted once.`,
+    `It may have been accepted. Repeat it with ${flagText("key", key)}: then it is accepted once.`,
   )
-  return effect.pipe(
-    Effect.tapError((error) =>
-      leavesOpen.has(error._tag) && session.mayHaveBeenSent() ? note : Effect.void,
-    ),
-    Effect.onInterrupt(() => note),
-  )
+  return Effect.suspend(() => {
+    const before = session.requestsSent()
+    const isOpen = (error: E) =>
+      session.requestsSent() - before > (leavesOpen.has(error._tag) ? 0 : 1)
+    return effect.pipe(
+      Effect.tapError((error) => (isOpen(error) ? note : Effect.void)),
+      Effect.onInterrupt(() => note),
+    )
+  })
 }
 
 /** Shows a receipt; waits, if that is asked for. */

@@ -23,13 +23,16 @@ import { claimsOf, holdToken } from "./Token.ts"
 
 export interface Session {
   readonly client: HeddleClient["Service"]
+  /** Where the deployment is, for words: its origin. */
   readonly url: string
+  /** The whole address that calls go to: behind one origin there may be several deployments. */
+  readonly address: string
   /** The owner, or how to name one. */
   readonly ownerId: Effect.Effect<OwnerId, Stopped>
   /** Who the token says calls. */
   readonly principal: string | undefined
-  /** Whether a call may have been taken by whatever is at the address. */
-  readonly mayHaveBeenSent: () => boolean
+  /** How many requests may have been taken by whatever is at the address. */
+  readonly requestsSent: () => number
   /** Asks for another token where this one has run out; whether there is one. */
   readonly renewToken: Effect.Effect<boolean>
   /** Who says so, where a command asks for a name. */
@@ -117,6 +120,10 @@ const checkUrl = (settings: Settings): URL => {
   return url
 }
 
+/** One text for one address: `/rpc` is where calls go that are sent to an origin. */
+const addressOf = ({ origin, pathname, search }: URL): string =>
+  /^\/(rpc\/?)?$/.test(pathname) && search === "" ? origin : `${origin}${pathname}${search}`
+
 const checkOwner = (settings: Settings): Effect.Effect<OwnerId, Stopped> =>
   attempt(() => {
     const { owner } = settings
@@ -151,14 +158,14 @@ const connect = Effect.fnUntraced(function* (settings: Settings, url: URL, answe
   if (settings.token === undefined) return yield* noToken
   const token = holdToken(settings.token)
   let problem: Stopped | undefined
-  let sent = false
+  let sent = 0
   const first = yield* Effect.tryPromise({ try: token.current, catch: asStopped }) // N1
   const layer = HeddleClient.layerHttp({
     url: url.href,
     fetch: guardedFetch({
       answerMillis,
       onSent: () => {
-        sent = true
+        sent += 1
       },
     }),
     token: () =>
@@ -174,7 +181,7 @@ const connect = Effect.fnUntraced(function* (settings: Settings, url: URL, answe
     principal: claimsOf(first).principal,
     renewToken: Effect.orElseSucceed(Effect.tryPromise(token.renew), () => false),
     problem: () => problem,
-    mayHaveBeenSent: () => sent,
+    requestsSent: () => sent,
   }
 })
 
@@ -189,7 +196,7 @@ export const withSession = Effect.fnUntraced(function* <R>(
   const output = yield* Output
   const settings = yield* readSettings()
   const url = yield* attempt(() => checkUrl(settings)) // N1
-  const { client, mayHaveBeenSent, principal, problem, renewToken } = yield* connect(
+  const { client, principal, problem, renewToken, requestsSent } = yield* connect(
     settings,
     url,
     flags.connectTimeout,
@@ -201,9 +208,10 @@ export const withSession = Effect.fnUntraced(function* <R>(
   yield* body({
     client,
     url: url.origin,
+    address: addressOf(url),
     ownerId: checkOwner(settings),
     principal,
-    mayHaveBeenSent,
+    requestsSent,
     renewToken,
     author: settings.author ?? machineUser(),
     json,

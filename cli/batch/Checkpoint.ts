@@ -34,11 +34,16 @@ export interface CheckpointOf {
   readonly digest: string
   readonly lines: number
   readonly ownerId: string
+  /** The origin of the deployment. */
   readonly url: string
+  /** Its whole address: behind one origin there may be several deployments. */
+  readonly address: string
   readonly principal: string | undefined
 }
 
-interface Header extends CheckpointOf {
+interface Header extends Omit<CheckpointOf, "address"> {
+  /** Absent in a checkpoint that an older heddle has made. */
+  readonly address?: string
   readonly heddle: "checkpoint"
   readonly version: 1
   readonly seed: string
@@ -123,8 +128,10 @@ const compare = (path: string, header: Header, wanted: CheckpointOf): void => {
       `Put it back as it was. ${other}`,
     ) // C4
   }
-  if (header.ownerId !== wanted.ownerId || header.url !== wanted.url) {
-    throw usage(`${path} is of a batch for ${header.ownerId} at ${header.url}`, other) // C4
+  const address = header.address ?? header.url
+  const isElsewhere = address !== (header.address === undefined ? wanted.url : wanted.address)
+  if (header.ownerId !== wanted.ownerId || isElsewhere) {
+    throw usage(`${path} is of a batch for ${header.ownerId} at ${address}`, other) // C4
   }
   if (header.principal !== wanted.principal) {
     throw usage(

@@ -110,7 +110,7 @@ const submitLines = Effect.fnUntraced(function* (session: Session, flags: Flags,
     ...given("threadId", flags.thread),
     ...given("agent", flags.agent),
   })
-  const { principal, url } = session
+  const { address, principal, url } = session
   const total = batch.lines.length
   const checkpoint = yield* Effect.acquireRelease(
     attempt(() =>
@@ -121,6 +121,7 @@ const submitLines = Effect.fnUntraced(function* (session: Session, flags: Flags,
             lines: total,
             ownerId,
             url,
+            address,
             principal,
           }),
     ),

@@ -353,6 +353,24 @@ describe("a checkpoint", () => {
     }),
   )
 
+  it.live("goes on at the same deployment, however its address is written", () =>
+    Effect.gen(function* () {
+      const here = yield* world()
+      yield* here.write(linesOf(5))
+      yield* here.run(remembered)
+      const header = JSON.parse(
+        (yield* Effect.promise(() => readFile(here.checkpoint, "utf8"))).split("\n", 1)[0] ?? "",
+      ) as Record<string, unknown>
+      const env = { HEDDLE_URL: `${here.deployment.url}/rpc` }
+      expect(yield* here.run(remembered, { env })).toMatchObject({ code: 0 })
+      // As an older heddle has written it.
+      const { address: _, ...older } = header
+      yield* Effect.promise(() => writeFile(here.checkpoint, `${JSON.stringify(older)}\n`))
+      expect(yield* here.run(remembered, { env })).toMatchObject({ code: 0 })
+      expect(here.accepted.size).toBe(5)
+    }),
+  )
+
   it.live("is of one batch, owner, deployment and principal", () =>
     Effect.gen(function* () {
       const here = yield* world()
@@ -365,6 +383,7 @@ describe("a checkpoint", () => {
         [["t-default"], {}, "have changed"],
         [[], { HEDDLE_OWNER: "shop-2" }, "The batch is not the one"],
         [[], { HEDDLE_URL: elsewhere }, "is of a batch for shop-1 at"],
+        [[], { HEDDLE_URL: `${here.deployment.url}/eu/rpc` }, "is of a batch for shop-1 at"],
         [[], { HEDDLE_TOKEN: other }, "keys are each principal's own"],
       ] as const) {
         const ended = yield* here.run([...args, ...remembered], { env })

@@ -468,6 +468,30 @@ describe("heddle, where no deployment is", () => {
     }),
   )
 
+  it.live("tells the key of a submit that was refused after a try without an answer", () =>
+    Effect.gen(function* () {
+      const { run } = yield* world()
+      const refused = plainAnswer(401, {}, '{"_tag":"Unauthenticated","reason":"It has expired"}\n')
+      for (const [key, says] of [
+        ["k-1", "--key k-1:"],
+        ["it's mine", "--key 'it'\\''s mine':"],
+        ["-x", "--key=-x:"],
+      ] as const) {
+        let tries = 0
+        const url = yield* listening((_, response) => {
+          tries += 1
+          if (tries === 1) response.destroy()
+          else refused(response)
+        })
+        const ended = yield* run([...submit, "--url", url, `--key=${key}`])
+        expect(ended).toMatchObject({ code: 4, stdout: "" })
+        expect(ended.stderr).toContain(`Repeat it with ${says}`)
+      }
+      const url = yield* listening((_, response) => refused(response))
+      expect((yield* run([...submit, "--url", url])).stderr).not.toContain("--key")
+    }),
+  )
+
   it.live("ends with 3 and says so: nobody listens, no such name, no HTTP", () =>
     Effect.gen(function* () {
       const { run } = yield* world()
