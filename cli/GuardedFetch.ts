@@ -24,6 +24,9 @@ export interface GuardOptions {
 /** Larger than any answer: a page of history has 1 MiB. */
 const lineBytesMax = 16 * 1024 * 1024
 
+/** What a timer counts at most: of more it would make a millisecond. */
+const timerMillisMax = 2 ** 31 - 1
+
 /** Heartbeats are 15 s apart. */
 const emptyLinesMax = 100_000
 
@@ -131,7 +134,7 @@ export const guardedFetch = (options: GuardOptions): typeof globalThis.fetch => 
 
   const begin = async (url: URL, init: RequestInit): Promise<Response | Problem> => {
     const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), options.answerMillis)
+    const timer = setTimeout(() => late.abort(), Math.min(options.answerMillis, timerMillisMax))
     const signal = AbortSignal.any([late.signal, ...(init.signal ? [init.signal] : [])])
     const sent = () => options.onSent?.() // G5
     try {

@@ -7,6 +7,8 @@
  * - N2 The token is asked for at each call, so that one that was renewed is used at once.
  * - N3 Whoever gives the token may fail, hang or give nonsense: the call ends, nothing was sent, and the error says that it
  *   was the token, and nothing of it.
+ * - N4 A redirect is not followed: what is sent goes to the address that was named, and to no other.
+ * - N5 A line is read for as long as one of a deployment can be, and no longer.
  */
 import {
   failure,
@@ -25,7 +27,7 @@ export interface HttpTargetOptions {
   readonly token: string | (() => string | Promise<string>)
   /** Default the global one. */
   readonly fetch?: typeof globalThis.fetch
-  /** Default 45 s: three heartbeats. */
+  /** Default 45 s: three heartbeats; 24.8 days at most. */
   readonly silenceMillis?: number
 }
 
@@ -35,6 +37,7 @@ const unavailable = (options: { retryable: boolean; overloaded: boolean; reason:
 /** As much of a refusal's reason as the error may have. */
 const reasonCharacters = 1_024
 const pathCharacters = 256
+const referenceCharacters = 64
 
 const unauthenticated = (reason: unknown): WireExit =>
   failure({
@@ -57,6 +60,16 @@ const exitOfStatus = (status: number): WireExit => {
     reason: `The deployment answered with status ${status}`,
   })
 }
+
+/** A browser tells a redirect by its type, and nothing else of it. */
+const isRedirect = ({ status, type }: Response): boolean =>
+  (type as string) === "opaqueredirect" || (status >= 300 && status < 400)
+
+const redirected = unavailable({
+  retryable: false,
+  overloaded: false,
+  reason: "The address redirects, and nothing is sent on: name the one that it redirects to",
+})
 
 const lost = (): Error =>
   Object.assign(new Error("Network connection lost."), { retryable: true as const }) // N1
@@ -106,10 +119,38 @@ interface Reading {
   readonly busy: () => void
 }
 
+/** One native call carries 32 MiB at most: no answer of an object is longer. */
+const lineCharactersMax = 32 * 1024 * 1024
+
+const endlessLine = (): Error =>
+  Object.assign(new Error("A line of the answer has no end"), { retryable: false as const })
+
+/** Cuts a text that comes in pieces into lines; each piece is looked at once. */
+const lineCutter = () => {
+  let pieces: Array<string> = []
+  let characters = 0
+  return {
+    /** The lines that this piece ends. */
+    cut: (piece: string): ReadonlyArray<string> => {
+      const [first = "", ...others] = piece.split("\n")
+      pieces.push(first)
+      characters += first.length
+      if (characters > lineCharactersMax) throw endlessLine() // N5
+      const last = others.pop()
+      if (last === undefined) return []
+      const lines = [pieces.join(""), ...others]
+      pieces = [last]
+      characters = last.length
+      return lines
+    },
+    rest: (): string => pieces.join(""),
+  }
+}
+
 /** The lines of a body as they come in. */
 async function* linesOf(reading: Reading): AsyncGenerator<string, void> {
   const decoder = new TextDecoder()
-  let rest = ""
+  const lines = lineCutter()
   const reader = reading.body.getReader()
   const leave = () => void reader.cancel().catch(() => undefined)
   reading.signal.addEventListener("abort", leave, { once: true })
@@ -118,10 +159,9 @@ async function* linesOf(reading: Reading): AsyncGenerator<string, void> {
       const { done, value } = await reader.read()
       if (done) break
       reading.heard()
-      const lines = (rest + decoder.decode(value, { stream: true })).split("\n")
-      rest = lines.pop() ?? ""
-      yield* lines
+      yield* lines.cut(decoder.decode(value, { stream: true }))
     }
+    const rest = lines.rest()
     if (rest !== "") yield rest
   } finally {
     reading.signal.removeEventListener("abort", leave)
@@ -138,6 +178,7 @@ interface ReplyLine {
   readonly path?: unknown
   readonly retryable?: unknown
   readonly overloaded?: unknown
+  readonly reference?: unknown
 }
 
 /** A line that is not ours says nothing: an answer of such lines ends without an exit. */
@@ -175,7 +216,10 @@ const textOf = (value: unknown): string =>
 /** What the deployment says of a request that it refused, where the first line is a word of it. */
 const readRefusal = async (reading: Reading): Promise<WireExit | undefined> => {
   for await (const line of linesOf(reading)) {
-    const { _tag, overloaded, path, reason, retryable } = parseLine(line)
+    const { _tag, overloaded, path, reason, reference, retryable } = parseLine(line)
+    if (_tag === "InternalDefect") {
+      return failure({ _tag, reference: textOf(reference).slice(0, referenceCharacters) })
+    }
     if (_tag === "Unavailable") {
       return unavailable({
         retryable: retryable === true,
@@ -189,10 +233,13 @@ const readRefusal = async (reading: Reading): Promise<WireExit | undefined> => {
   return undefined
 }
 
+/** What a timer counts at most: of more it would make a millisecond. */
+const timerMillisMax = 2 ** 31 - 1
+
 /** A target over HTTPS. Serves any number of calls at once. */
 export const httpTarget = (options: HttpTargetOptions): WireTarget => {
   const send = options.fetch ?? globalThis.fetch
-  const silenceMillis = options.silenceMillis ?? 45_000
+  const silenceMillis = Math.min(options.silenceMillis ?? 45_000, timerMillisMax)
   const url = rpcUrl(options.url)
   const open = new Map<string | number, AbortController>()
 
@@ -219,8 +266,13 @@ export const httpTarget = (options: HttpTargetOptions): WireTarget => {
         },
         body: `${JSON.stringify({ ...request, headers: [] })}\n`,
         signal: controller.signal,
+        redirect: "manual", // N4
       })
       const { body, status } = response
+      if (isRedirect(response)) {
+        void body?.cancel().catch(() => undefined)
+        return redirected
+      }
       if (status !== 200 && status !== 401) {
         const refused =
           body && (await readRefusal({ body, heard, busy, signal: controller.signal }))

@@ -444,6 +444,13 @@ describe("heddle, where no deployment is", () => {
     )
   }
 
+  it.live("waits as long as it is told to, and be it for a month", () =>
+    Effect.gen(function* () {
+      const { run } = yield* world()
+      expect(yield* run([...status, "--connect-timeout", "30d"])).toMatchObject({ code: 0 })
+    }),
+  )
+
   it.live("tells the key of a submit wherever it may have been accepted, and only there", () =>
     Effect.gen(function* () {
       const { run } = yield* world()

@@ -148,6 +148,70 @@ describe("the SDK over HTTPS", () => {
     }
   })
 
+  it("tells a defect of the deployment as one, with its reference, and does not repeat the call", async () => {
+    const defect = { _tag: "InternalDefect", reference: "r-1" }
+    const fake = fakeFetch(() => Response.json(defect, { status: 500 }))
+    const heddle = createHeddle({ url, token: "t", fetch: fake.fetch })
+    expect(await rejection(heddle.status(submitted))).toMatchObject({
+      tag: "InternalDefect",
+      reference: "r-1",
+    })
+    expect(fake.sent).toHaveLength(1)
+  })
+
+  it("sends nothing on to where its address redirects", async () => {
+    const moved = () =>
+      new Response(null, { status: 308, headers: { location: "https://elsewhere.test/rpc" } })
+    const fake = fakeFetch(moved)
+    const redirects: Array<unknown> = []
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      redirects.push(init?.redirect)
+      return fake.fetch(input, init)
+    }
+    const heddle = createHeddle({ url, token: "t", fetch })
+    const error = await rejection(heddle.submit(submission))
+    expect(error).toMatchObject({ tag: "Unavailable", retryable: false })
+    expect((error as Error).message).toContain("redirects")
+    expect(redirects).toEqual(["manual"])
+  })
+
+  it("puts a line together that comes in many pieces, and gives up one that has no end", async () => {
+    const pieces = (text: string) => new Response(new Blob([text]).stream())
+    const fake = fakeFetch((sent, nth) => {
+      if (nth > 1) {
+        const endless = new ReadableStream<Uint8Array>({
+          pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024).fill(120)),
+        })
+        return new Response(endless)
+      }
+      return pieces(
+        `\n${JSON.stringify(exit(sent, { ...receipt, long: "\u00e9".repeat(300_000) }))}`,
+      )
+    })
+    const heddle = createHeddle({ url, token: "t", fetch: fake.fetch })
+    expect(await heddle.submit(submission)).toMatchObject(receipt)
+    expect(await rejection(heddle.submit(submission))).toMatchObject({
+      tag: "Unavailable",
+      retryable: false,
+    })
+  })
+
+  it("waits for ever where silence may last for ever", async () => {
+    const delays: Array<number | undefined> = []
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(((_: unknown, millis?: number) => {
+      delays.push(millis)
+      return 0
+    }) as never)
+    const fake = fakeFetch((sent) => answering(sent, receipt))
+    for (const silenceMillis of [Infinity, 30 * 86_400_000]) {
+      const heddle = createHeddle({ url, token: "t", fetch: fake.fetch, silenceMillis })
+      expect(await heddle.submit(submission)).toEqual(receipt)
+    }
+    vi.restoreAllMocks()
+    expect(delays.every((millis) => millis === 2 ** 31 - 1)).toBe(true)
+    expect(delays).not.toHaveLength(0)
+  })
+
   it("takes a slow reader for no silence, and a silent connection for a lost one", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     const answers = [openAnswer(), openAnswer()]
