@@ -22,4 +22,5 @@ export const observed = (
     waitUntil: (promise) => invocation.waitUntil(promise),
     // All that an invocation tells has ended before its event has.
     macrotask: (task) => task(),
+    once: true,
   }) ?? unobserved

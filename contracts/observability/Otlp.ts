@@ -3,8 +3,8 @@
  *
  * - O1 Nothing is sent by a timer: its interval never ends, and what has come together goes out when the last event under
  *   way has ended, or at the end of one while others go on for long, or when there is much of it.
- * - O2 A collector that is gone, slow or refuses costs one bounded call and then none for a while. What it does not take is
- *   dropped and counted, and told once; nothing waits for it.
+ * - O2 A collector that is gone, slow or refuses costs an isolate one bounded call and then none for a while. What it does
+ *   not take is dropped and counted, and told once; nothing waits for it.
  * - O3 What is kept for it is bounded: a batch, and a few that are on their way.
  */
 import {
@@ -22,6 +22,13 @@ import {
 } from "effect"
 import { HttpBody, HttpClient, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { OtlpExporter, OtlpMetrics, OtlpSerialization, OtlpTracer } from "effect/observability"
+import {
+  type CollectorState,
+  makeCollectorState,
+  mayAsk,
+  noteEnd,
+  takeDropped,
+} from "./CollectorState.ts"
 import { add, tell } from "./Metrics.ts"
 import type { Surroundings } from "./Observability.ts"
 import { countSpans, endOf, scrub } from "./Scrub.ts"
@@ -53,10 +60,10 @@ const limits = {
   waitMillis: 5_000,
 } as const
 
-/** What sends one batch. */
+/** What sends batches. */
 interface Sender {
   readonly client: HttpClient.HttpClient
-  /** Spans that nobody took, since it was last asked. */
+  /** Spans that nobody took, to be told with the next metrics. */
   readonly takeDropped: () => number
 }
 
@@ -67,6 +74,7 @@ interface Sending {
   readonly counts: WeakMap<object, number>
   readonly surroundings: Surroundings
   readonly host: TelemetryHost
+  readonly collector: CollectorState
 }
 
 /** Whether the collector took it. Never rejects. */
@@ -93,44 +101,55 @@ const post = async (
 }
 
 const makeSender = (sending: Sending): Sender => {
+  const { collector, host } = sending
+  const { restMillis, sendMillis } = limits
+  const sender = Symbol("sender")
   let underWay = 0
-  let restsUntil = 0
-  let failing = false
-  let dropped = 0
+  /** Dropped spans that metrics of this sender tell of, and nobody has taken yet. */
+  let telling = 0
 
   const ended = (taken: boolean): Effect.Effect<void> => {
-    if (taken === !failing) return Effect.void
-    failing = !taken
-    return taken
+    const news = noteEnd(collector, taken, { now: host.now(), restMillis })
+    if (news === undefined) return Effect.void
+    return news === "takes again"
       ? Effect.logInfo("the collector of spans and metrics takes them again")
       : Effect.logWarning("the collector of spans and metrics does not take them") // O2
   }
 
   const client = HttpClient.make((request, url) => {
+    const spans = sending.counts.get(request.body)
     const answered = (status: number) =>
       HttpClientResponse.fromWeb(request, new Response(null, { status }))
-    const drop = Effect.sync(() => {
-      const spans = sending.counts.get(request.body)
-      dropped += spans ?? 0 // O2
-      // Of metrics the exporter must hear it: what was not taken is in the next ones.
-      return answered(spans === undefined ? 400 : 200)
+    const take = Effect.sync(() => {
+      if (spans === undefined) telling = 0
+      return answered(200)
     })
-    if (sending.host.now() < restsUntil || underWay >= limits.sending) return drop // O3
+    const drop = Effect.sync(() => {
+      if (spans !== undefined) {
+        collector.dropped += spans // O2
+        return answered(200)
+      }
+      // Of metrics the exporter must hear it: what was not taken is in the next ones. An invocation has no next ones.
+      if (host.once === true) collector.dropped += telling
+      telling = 0
+      return answered(400)
+    })
+    const isFull = underWay >= limits.sending // O3
+    if (isFull || !mayAsk(collector, sender, { now: host.now(), sendMillis })) return drop // O2
     underWay += 1
     return Effect.promise(() => post(sending, request, url)).pipe(
       Effect.tap((taken) => {
         underWay -= 1
-        if (!taken) restsUntil = sending.host.now() + limits.restMillis
         return ended(taken)
       }),
-      Effect.flatMap((taken) => (taken ? Effect.succeed(answered(200)) : drop)),
+      Effect.flatMap((taken) => (taken ? take : drop)),
     )
   })
   return {
     client,
     takeDropped: () => {
-      const taken = dropped
-      dropped = 0
+      const taken = takeDropped(collector, host.now())
+      telling += taken
       return taken
     },
   }
@@ -258,12 +277,19 @@ export const tellOnce = (line: string, { context }: Surroundings): void => {
   Effect.runForkWith(context ?? Context.empty())(Effect.logWarning(line))
 }
 
-/** Makes the telemetry of objects and edges that a collector is told of. */
+/**
+ * Makes the telemetry of objects and edges that a collector is told of. What is known of the collector is shared with
+ * whoever else is given it: an invocation has gone before the collector has rested. // O2
+ */
 export const makeOtlp =
-  (options: OtlpOptions, surroundings: Surroundings): MakeTelemetry =>
+  (
+    options: OtlpOptions,
+    surroundings: Surroundings,
+    collector: CollectorState = makeCollectorState(),
+  ): MakeTelemetry =>
   (host): Telemetry => {
     const counts = new WeakMap<object, number>()
-    const sender = makeSender({ counts, surroundings, host })
+    const sender = makeSender({ counts, surroundings, host, collector })
     /** Since when something is to be sent. */
     let unsentSince: number | undefined
     let active = 0

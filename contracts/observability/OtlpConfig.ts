@@ -6,6 +6,7 @@
  * - C2 A collector that is named wrongly is none, and the log says so once: objects and alarms do not fail by it.
  */
 import { describeThrown } from "../Thrown.ts"
+import { type CollectorState, makeCollectorState } from "./CollectorState.ts"
 import { makeOtlp, type OtlpOptions, tellOnce } from "./Otlp.ts"
 import type { Collector } from "./Observability.ts"
 
@@ -87,11 +88,18 @@ export const otlp = (
   given?: Partial<OtlpOptions> | ((env: never) => Partial<OtlpOptions> | undefined),
 ): Collector => {
   let isTold = false
+  // Plain values, kept for the isolate: an edge makes its telemetry anew for each invocation.
+  const collectors = new Map<string, CollectorState>()
+  const collectorAt = (url: string): CollectorState => {
+    const found = collectors.get(url) ?? makeCollectorState()
+    collectors.set(url, found)
+    return found
+  }
   return (env, surroundings) => {
     try {
       const said = typeof given === "function" ? given(env as never) : given
       const options = otlpOptionsOf(said, env)
-      return options && makeOtlp(options, surroundings)
+      return options && makeOtlp(options, surroundings, collectorAt(options.url))
     } catch (error) {
       if (isTold) return undefined
       isTold = true

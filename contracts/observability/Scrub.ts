@@ -17,6 +17,7 @@ const nameCharacters = 128
 const keyCharacters = 64
 const valueCharacters = 256
 const attributesMax = 32
+const linksMax = 32
 
 /** What Effect's own modules tell of a call: addresses, headers, statements, stacks. */
 const telling =
@@ -39,13 +40,20 @@ const bounded = (attribute: Attribute): Attribute => {
     : attribute
 }
 
+/** The attributes that leave, of a span or of one of its links. */
+const kept = (attributes: ReadonlyArray<Attribute>) => {
+  const left = attributes.filter(isKept).slice(0, attributesMax).map(bounded)
+  return { attributes: left, droppedAttributesCount: attributes.length - left.length }
+}
+
 const scrubbed = (span: Span): Span => {
-  const attributes = span.attributes.filter(isKept).slice(0, attributesMax).map(bounded)
+  const links = span.links.slice(0, linksMax)
   return {
     ...span,
+    ...kept(span.attributes),
     name: span.name.slice(0, nameCharacters),
-    attributes,
-    droppedAttributesCount: span.attributes.length - attributes.length,
+    links: links.map((link) => ({ ...link, ...kept(link.attributes) })), // B1 B2
+    droppedLinksCount: span.links.length - links.length,
     events: [], // B1
     status: { code: span.status.code }, // B1
   }

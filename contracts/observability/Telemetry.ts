@@ -35,6 +35,8 @@ export interface TelemetryHost {
   readonly waitUntil: (promise: Promise<unknown>) => void
   /** Runs a task once the present event has had its say. // T1 */
   readonly macrotask: (task: () => void) => void
+  /** Of an invocation, which has gone when its event has ended: nothing comes after what it tells then. */
+  readonly once?: true
 }
 
 /** Makes the telemetry of one object, or of one invocation of an edge. */

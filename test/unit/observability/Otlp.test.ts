@@ -191,7 +191,67 @@ describe("what is told of an error", () => {
   })
 })
 
+describe("what a span links", () => {
+  it("leaves as what the span tells of itself does", async () => {
+    const secret = "4111 1111 1111 1111"
+    const { sent, settle, telemetry } = makeCollected()
+    const other = Tracer.externalSpan({ traceId: "0a".repeat(16), spanId: "0b".repeat(8) })
+    const attributes = {
+      "db.query.text": `SELECT '${secret}'`,
+      "app.list": [secret],
+      "app.mine": "x".repeat(1_000),
+    }
+    const links = Array.from({ length: 40 }, () => ({ span: other, attributes }))
+    await telemetry.event(() => run(telemetry, Effect.withSpan(Effect.void, "span 1", { links })))
+    await settle()
+    const text = sent[0]?.text ?? ""
+    expect(text).not.toContain(secret)
+    expect(text.match(/"spanId":"0b0b0b0b0b0b0b0b"/g)).toHaveLength(32)
+    expect(text).toContain(`"${"x".repeat(256)}"`)
+    expect(text).not.toContain("x".repeat(257))
+  })
+})
+
 describe("a collector that does not take what it is sent", () => {
+  it("costs an edge one call a minute, and what its invocations tell meanwhile is counted", async () => {
+    const posts: Array<string> = []
+    const state = { now: 1_000, status: 503 }
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      posts.push(`${new URL(String(input)).pathname} ${await new Request(input, init).text()}`)
+      return new Response(null, { status: state.status })
+    }
+    const collector = otlp({ url: "https://collector.test" })
+    const invocation = async () => {
+      const work: Array<Promise<unknown>> = []
+      const telemetry = collector(
+        {},
+        { serviceVersion: "v1", context: jsonLog(), fetch },
+      )?.({
+        now: () => state.now,
+        waitUntil: (promise) => void work.push(promise),
+        macrotask: (task) => task(),
+        once: true,
+      })
+      if (telemetry === undefined) throw new Error("there is no collector")
+      await span(telemetry, "span 1")
+      await Promise.all(work)
+      return posts.splice(0)
+    }
+    for (let minute = 0; minute < 2; minute++) {
+      expect((await invocation()).length).toBeGreaterThan(0)
+      for (let nth = 0; nth < 5; nth++) expect(await invocation()).toEqual([])
+      state.now += 60_000
+    }
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain("does not take them")
+    state.status = 200
+    const told = [await invocation(), await invocation()].flat().join("\n")
+    expect(told.match(/span 1/g)).toHaveLength(2)
+    expect([...told.matchAll(/telemetry\.dropped.*?"asDouble":(\d+)/g)].map(([, n]) => n)).toEqual([
+      "12",
+    ])
+  })
+
   it("is left alone for a minute, and what came meanwhile is counted", async () => {
     const { sent, settle, state, telemetry } = makeCollected({ metrics: true })
     const told = () => sent.splice(0).map(({ url }) => url.slice(-6))
