@@ -11,6 +11,7 @@
  * - T4 A provider's token counts only with its issuer, this audience and an end.
  * - T5 Nothing of a token is told in a refusal, and before its signature is verified nothing that depends on its claims.
  * - T6 A name that people choose for themselves can widen no pattern.
+ * - T7 A token is taken until its end and never at it, to the millisecond: `jose` counts whole seconds.
  */
 import { Clock, Effect, Option } from "effect"
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose"
@@ -80,9 +81,10 @@ export const literal = (claim: unknown): string => {
 }
 
 const notValid = unverified("The token is not valid")
+const hasExpired = unverified("The token has expired")
 
 const refusalOf = (error: unknown): Unverified => {
-  if (error instanceof errors.JWTExpired) return unverified("The token has expired")
+  if (error instanceof errors.JWTExpired) return hasExpired
   if (!(error instanceof errors.JWTClaimValidationFailed)) return notValid
   if (error.claim === "nbf" && error.reason === "check_failed") {
     return unverified("The token is not valid yet")
@@ -120,7 +122,7 @@ const claimsOf = Effect.fnUntraced(function* ({ key, skewMillis, token, trusted 
   const { audience, issuer, requiredClaims = [] } = trusted
   const required = isProvider(trusted) ? ["exp", ...requiredClaims] : [...requiredClaims] // T4
   const now = yield* Clock.currentTimeMillis
-  return yield* Effect.tryPromise({
+  const { payload } = yield* Effect.tryPromise({
     try: () =>
       jwtVerify(token, key.key, {
         algorithms: [key.algorithm], // T2
@@ -132,16 +134,18 @@ const claimsOf = Effect.fnUntraced(function* ({ key, skewMillis, token, trusted 
       }),
     catch: (error) => error,
   })
+  return { payload, now }
 })
 
 const verify = (verification: Verification): Effect.Effect<BearerIdentity, unknown> =>
-  Effect.map(claimsOf(verification), ({ payload }): BearerIdentity => {
+  Effect.map(claimsOf(verification), ({ now, payload }): BearerIdentity => {
+    const { exp } = payload
+    const expiresAt = exp === undefined ? undefined : exp * 1000 + verification.skewMillis
+    if (expiresAt !== undefined && now >= expiresAt) return hasExpired // T7
     const grants = grantsIn(payload, verification.trusted.grants ?? ownClaims)
     if (Option.isNone(grants)) {
       return unverified("The token lacks a claim or has a malformed one") // T3
     }
-    const { exp } = payload
-    const expiresAt = exp === undefined ? undefined : exp * 1000 + verification.skewMillis
     return { _tag: "Verified", grants: grants.value, expiresAt }
   })
 

@@ -115,6 +115,22 @@ describe("a bearer token", () => {
     )
   }
 
+  it.effect("ends when it says so, within a second, too", () =>
+    Effect.gen(function* () {
+      const token = yield* Effect.promise(() => sign({ ...claims, exp: now / 1000 + 0.25 }))
+      const end = now + 250 + defaultLimits.clockSkewMillis
+      for (const [at, tag] of [
+        [end - 1, "Verified"],
+        [end, "Unverified"],
+        [end + 400, "Unverified"],
+      ] as const) {
+        yield* TestClock.setTime(at)
+        const identity = yield* bearer(`Bearer ${token}`, { HEDDLE_JWT_SECRET: secret })
+        expect([at - end, identity._tag]).toEqual([at - end, tag])
+      }
+    }),
+  )
+
   it.effect("that the token script signs is taken", () =>
     Effect.gen(function* () {
       const token = yield* Effect.promise(() =>
