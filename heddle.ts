@@ -16,6 +16,7 @@ import { type EntrypointClass, makeEntrypoint } from "./client/Entrypoint.ts"
 import { type HttpHandler, makeHttpHandler } from "./client/Http.ts"
 import type { RateLimiter } from "./client/RateLimit.ts"
 import { makeScheduledHandler, type ScheduledHandler } from "./client/Scheduled.ts"
+import { sinkFrom } from "./client/sinks/Sink.ts"
 import { type ObjectNamespace, objectTargets } from "./client/ObjectTargets.ts"
 import {
   type AgentId,
@@ -282,8 +283,7 @@ const sinkOf = (
   env: unknown,
 ): HeddleSink | undefined => {
   if (publication === undefined) return undefined
-  const { sink: given } = publication
-  const sink = typeof given === "function" ? deployable(() => given(env as never)) : given
+  const sink = sinkFrom(publication.sink, env as never, (lacks) => new DeploymentError(lacks))
   if (typeof sink?.publish === "function") return sink
   throw new DeploymentError("publication.sink has no method `publish`: see docs/publish.md") // M1
 }

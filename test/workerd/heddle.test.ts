@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { afterEach, describe, expect, expectTypeOf, it, vi } from "vitest"
-import { Agent, DeploymentError, Heddle, type HeddleOptions } from "../../heddle.ts"
+import { Agent, DeploymentError, Heddle, type HeddleOptions, queueSink } from "../../heddle.ts"
 import { mintToken } from "../../scripts/mintToken.ts"
 import { grants } from "../unit/client/fakes.ts"
 
@@ -154,6 +154,29 @@ describe("a deployment", () => {
     const lines = JSON.stringify(logged.mock.calls.map((call) => call.map(String)))
     expect(lines).toContain("SyntaxError")
     expect(lines).not.toContain("sesame")
+    logged.mockRestore()
+  })
+
+  it("logs no word of what its sink function throws, but what its environment lacks", async () => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => undefined)
+    const token = await mintToken({
+      grants: grants({ owners: ["a"] }),
+      secret,
+      expiresInSeconds: 60,
+    })
+    const env = { KEYS: "sesame", EVENTS: undefined, HEDDLE_JWT_SECRET: secret }
+    const throwing = (given: typeof env) => JSON.parse(given.KEYS) as never
+    const lacking = queueSink((given: typeof env) => given.EVENTS)
+    for (const [sink, says] of [
+      [throwing, "SyntaxError"],
+      [lacking, "no queue where `publication` looks"],
+    ] as const) {
+      const { fetch } = Heddle.make({ agents: [Free], publication: { sink } })
+      expect((await fetch(rpc(token), env, waiting)).status).toBe(500)
+      const lines = JSON.stringify(logged.mock.calls.map((call) => call.map(String)))
+      expect(lines).toContain(says)
+      expect(lines).not.toContain("sesame")
+    }
     logged.mockRestore()
   })
 
