@@ -33,14 +33,17 @@ export const admitted = (
   { rateLimitMillis }: Limits,
 ): Effect.Effect<boolean> =>
   Effect.tryPromise({
-    try: async () => limiter.limit({ key }),
+    try: async () => {
+      const { success } = await limiter.limit({ key })
+      if (typeof success === "boolean") return success
+      throw new TypeError("No answer of a limiter")
+    },
     catch: describeThrown,
   }).pipe(
     Effect.timeoutOrElse({
       duration: rateLimitMillis,
       orElse: () => Effect.fail("no answer"),
     }),
-    Effect.map(({ success }) => success),
     // L2
     Effect.catch((why) => Effect.as(Effect.logWarning(`The rate limiter failed: ${why}`), true)),
   )

@@ -156,6 +156,8 @@ describe("a rate limiter", () => {
       },
     ],
     ["does not answer", () => new Promise<never>(() => undefined)],
+    ["resolves to nothing", () => Promise.resolve(undefined as never)],
+    ["resolves to no answer", () => Promise.resolve({} as never)],
   ] as const) {
     it.effect(`that ${title} lets calls pass, within a second`, () =>
       Effect.gen(function* () {
