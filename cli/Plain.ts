@@ -8,7 +8,7 @@
 
 /** C0, DEL and C1 controls, and the marks that turn the direction of text. */
 // oxlint-disable-next-line no-control-regex
-const harmful = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g
+const harmful = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 const escaped = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`

@@ -102,16 +102,19 @@ const served = async (
   return new Response(asset.body, { status: asset.status, headers })
 }
 
-/** The answer to a request below `/console`. */
+/** The answer to a request below `/console`; `broken` is the one where the assets fail. */
 export const consoleRoute = async (
   request: Request,
   pathname: string,
   assets: ConsoleAssets | undefined,
+  broken: (error: unknown) => Promise<Response>,
 ): Promise<Response> => {
   if (request.method !== "GET" && request.method !== "HEAD")
     return secured(refusal(405, "Use GET", { allow: "GET, HEAD" }))
   if (assets === undefined) return secured(new Response(notConfigured, { status: 404 }))
-  if (pathname !== root.slice(0, -1)) return secured(await served(request, pathname, assets))
+  if (pathname !== root.slice(0, -1)) {
+    return secured(await served(request, pathname, assets).catch(broken))
+  }
   // Relative to whatever the deployment is called.
   return secured(new Response(null, { status: 308, headers: { location: root } }))
 }

@@ -186,6 +186,10 @@ const rpc = async (
   })
 }
 
+/** What broke, as a reference that the log repeats. // H1 */
+const defect = async (error: unknown): Promise<Response> =>
+  answer(500, { _tag: "InternalDefect", reference: await runLogging(logDefect("HTTP", error)) })
+
 const route = async (
   request: Request,
   env: unknown,
@@ -202,7 +206,7 @@ const route = async (
     const called = Effect.provideContext(callbackRoute(request, env, options), telemetry.context)
     return telemetry.event(() => Effect.runPromise(called))
   }
-  if (isConsole(pathname)) return consoleRoute(request, pathname, options.assets?.(env))
+  if (isConsole(pathname)) return consoleRoute(request, pathname, options.assets?.(env), defect)
   switch (pathname) {
     case "/health":
       return health(request, options.version(env))
@@ -223,8 +227,7 @@ export const makeHttpHandler = (options: HttpOptions): HttpHandler => {
     try {
       return readable(request, allowed, await route(request, env, ctx, settled))
     } catch (error) {
-      const reference = await runLogging(logDefect("HTTP", error))
-      return readable(request, allowed, answer(500, { _tag: "InternalDefect", reference })) // H1
+      return readable(request, allowed, await defect(error)) // H1
     }
   }
 }

@@ -33,6 +33,13 @@ const toJson = (value: unknown): unknown =>
     ? (value.toJSON as () => unknown)()
     : value
 
+/** What `JSON.stringify` writes of an object that stands for a number, a text or a truth. // P1 */
+const unboxed = (value: unknown): unknown => {
+  if (value instanceof Number) return Number(value)
+  if (value instanceof String) return String(value)
+  return value instanceof Boolean || value instanceof BigInt ? value.valueOf() : value
+}
+
 const plainArray = (items: ReadonlyArray<unknown>, path: string, depth: number) =>
   // A hole is undefined, too.
   Array.from(items, (item, index) => plain(item, `${path}[${index}]`, depth))
@@ -48,7 +55,7 @@ const plainObject = (value: object, path: string, depth: number) => {
 
 const plain = (given: unknown, path: string, depth: number): unknown => {
   if (depth > nestingMax) return refuse(path, "It is nested too deep, or contains itself")
-  const value = toJson(given)
+  const value = unboxed(toJson(given))
   switch (typeof value) {
     case "string":
     case "boolean":

@@ -56,6 +56,12 @@ describe("JSON that people type", () => {
 describe("text for a terminal", () => {
   it("holds no control character", () => {
     expect(plain("a\u001b[31m\nb\u009b\u202e")).toBe("a\\u001b[31m\\nb\\u009b\\u202e")
+    for (const mark of ["\u061c", "\u200e", "\u200f", "\u2067"]) {
+      const text = `a${mark}b`
+      expect(plain(text)).toMatch(/^a\\u[0-9a-f]{4}b$/)
+      expect(jsonLine(text)).not.toContain(mark)
+      expect(JSON.parse(jsonLine(text))).toBe(text)
+    }
     const value = { "\u009b": ["\u007f\u2028", "\n"] }
     for (const text of [jsonLine(value), jsonDocument(value)]) {
       expect(text).not.toContain("\u009b")

@@ -1,5 +1,5 @@
 /** The console's files, as the HTTP edge of a deployment serves them. */
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import type { ConsoleAssets } from "../../../client/Console.ts"
 import { makeHttpHandler } from "../../../client/Http.ts"
 import { makeLimits } from "../../../contracts/Limits.ts"
@@ -89,6 +89,16 @@ describe("the console", () => {
       }
     }
     expect(statuses).toEqual([308, 404, 307, 405, 304, 404, 404, 404, 405, 404])
+  })
+
+  it("has its security headers on the answer that its files cannot be had", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => undefined)
+    const get = served({ fetch: () => Promise.reject(new Error("no assets today")) })
+    const response = await get("/console/")
+    log.mockRestore()
+    expect(response.status).toBe(500)
+    expect(await response.json()).toMatchObject({ _tag: "InternalDefect" })
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'")
   })
 
   it("may be kept for ever where a name says what is in it, and is asked for anew where none does", async () => {

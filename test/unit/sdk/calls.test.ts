@@ -171,7 +171,8 @@ describe("a call", () => {
 
   it("sends dates and the like as JSON writes them", async () => {
     const fake = fakeBinding(() => ok(receipt))
-    const input = { at: new Date(0), none: undefined, deep: { list: [null, true, "a"] } }
+    const boxed = [Object(5), Object("xy"), Object(false)] as unknown
+    const input = { at: new Date(0), none: undefined, boxed, deep: { list: [null, true, "a"] } }
     await createHeddle(fake).submit({ ...submission, input: input as never })
     expect(fake.requests[0]?.payload).toMatchObject({
       input: JSON.parse(JSON.stringify(input)) as unknown,
