@@ -5,6 +5,7 @@
  * - S2 Failures in a row without progress between them are bounded; then the last one is thrown. A connection that
  *   stood for a while is progress, too: a thread may have nothing to say.
  * - S3 `return` ends the stream at once, also while a `next` waits.
+ * - S4 A connection that ended soon is not followed by another one at once, whatever it ended with.
  */
 import { type Calling } from "./Call.ts"
 import { connection } from "./Connection.ts"
@@ -78,8 +79,9 @@ const pass = (reading: Reading, value: unknown): boolean => {
   const seen = reading.after !== undefined && sequence <= reading.after
   if (frame._tag === "Cursor") {
     reading.goesOn = true
+    if (seen) return false
     reading.failures = 0
-    if (!seen) reading.after = sequence
+    reading.after = sequence
     return false
   }
   if (seen) return false // S1
@@ -113,6 +115,9 @@ async function* resuming(
       for await (const frame of connection({ ...first, payload: from })) {
         if (pass(reading, frame)) yield read(frame)
       }
+      const stood = performance.now() - openedAt >= steadyMillis
+      if (stood) reading.failures = 0 // S2
+      else if (reading.goesOn) await pause(repetition.curve, 1, signal) // S4
     } catch (error) {
       const stood = reading.delivered && performance.now() - openedAt >= steadyMillis
       if (stood) reading.failures = 0 // S2

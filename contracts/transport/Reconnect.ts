@@ -7,6 +7,7 @@
  *   for a while is progress, too: a thread may have nothing to say.
  * - R3 A connection that ends with the token of its reader has said so behind a cursor: with a renewed token the stream
  *   goes on from there, and with the same one the next connection fails.
+ * - R4 A connection that ended soon is not followed by another one at once, whatever it ended with.
  */
 import { Clock, Effect, Random, Stream } from "effect"
 import { type Curve, jitteredMillis } from "../Backoff.ts"
@@ -46,6 +47,8 @@ interface Reading {
   /** When the present connection was opened, and whether it has shown anything. */
   openedAt: number
   shown: boolean
+  /** Whether it ended with a cursor, and the next one may have to wait. */
+  rests: boolean
   /** Whether another connection follows the present one. */
   next: "open" | "end"
 }
@@ -58,8 +61,9 @@ export const canRepeat = (error: unknown): boolean =>
 const pass = (reading: Reading, position: Position | undefined, shown: boolean): boolean => {
   if (position === undefined) return true
   if (position._tag === "Cursor") {
-    reading.failures = 0
+    if (position.after > (reading.after ?? 0)) reading.failures = 0
     reading.after = Math.max(reading.after ?? 0, position.after)
+    reading.rests = true
     reading.next = shown ? "end" : "open"
     return shown
   }
@@ -83,11 +87,18 @@ export const reconnecting = <Frame, E, R>(
     if (reading.shown && stoodMillis >= steadyMillis) reading.failures = 0 // R2
     if (!canRepeat(error) || reading.failures >= failuresMax) return yield* Effect.fail(error) // R2
     reading.failures++
+    reading.rests = false
     reading.next = "open"
-    yield* Effect.sleep(jitteredMillis(curve, reading.failures, yield* Random.next))
+    yield* Effect.sleep(jitteredMillis(curve, reading.failures, yield* Random.next)) // R4
   })
 
   const open = Effect.fnUntraced(function* (reading: Reading) {
+    if (reading.rests) {
+      const stoodMillis = (yield* Clock.currentTimeMillis) - reading.openedAt
+      if (stoodMillis >= steadyMillis) reading.failures = 0 // R2
+      else yield* Effect.sleep(jitteredMillis(curve, 1, yield* Random.next)) // R4
+    }
+    reading.rests = false
     reading.openedAt = yield* Clock.currentTimeMillis
     reading.shown = false
     return options.open(reading.after)
@@ -108,6 +119,7 @@ export const reconnecting = <Frame, E, R>(
       failures: 0,
       openedAt: 0,
       shown: false,
+      rests: false,
       next: "open",
     }
     return Stream.unfold(undefined, () =>

@@ -72,6 +72,26 @@ describe("observing a thread", () => {
     await frames.return()
   })
 
+  it("asks no more often than it takes to notice, where a deployment ends each connection at once", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const expired = { _tag: "Unauthenticated", reason: "The token has expired" }
+    for (const [end, least, most] of [
+      [ending, 50, 250],
+      // A token that is always over has the stream end.
+      [() => failed(expired), 2, 50],
+    ] as const) {
+      const fake = fakeBinding(showing(end, cursor(9)))
+      const frames = createHeddle(fake).observe(place)
+      const next = frames.next().catch(() => undefined)
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(fake.requests.length).toBeGreaterThanOrEqual(least)
+      expect(fake.requests.length).toBeLessThan(most)
+      await frames.return()
+      await next
+    }
+    vi.useRealTimers()
+  })
+
   it("ends the call when its reader breaks off, and refuses what is still pushed", async () => {
     const taken = gate<boolean>()
     const after = gate<boolean>()

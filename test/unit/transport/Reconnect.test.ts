@@ -65,6 +65,28 @@ describe("a stream that reconnects", () => {
     }),
   )
 
+  it.effect("goes on at once only from a connection that stood for a while", () =>
+    Effect.gen(function* () {
+      const cursor = Stream.succeed<Frame>({ _tag: "Cursor", after: 9 })
+      for (const [connection, least, most] of [
+        [cursor, 50, 250],
+        [Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep(5_000))), cursor), 2, 3],
+      ] as const) {
+        let opened = 0
+        const open = () => {
+          opened += 1
+          return connection
+        }
+        const reading = Stream.runDrain(reconnecting({ open, positionOf }))
+        const fiber = yield* Effect.forkChild(reading, { startImmediately: true })
+        yield* TestClock.adjust("10 seconds")
+        expect(opened).toBeGreaterThanOrEqual(least)
+        expect(opened).toBeLessThanOrEqual(most)
+        yield* Fiber.interrupt(fiber)
+      }
+    }),
+  )
+
   it.effect("goes on after a cursor without showing it, and ends without one", () =>
     Effect.gen(function* () {
       const { asked, open } = script(
