@@ -5,10 +5,12 @@
  * - M2 What is repeated is what nobody could answer, and nothing else: a call that was lost, or the submissions of it
  *   that were refused as `Unavailable`, retryable and not overloaded. A bounded number of times.
  * - M3 Once a call was answered, its outcomes are what the caller gets, whatever becomes of the repetitions.
+ * - M4 An answer that does not have one outcome for each that was sent is none: nobody could tell whose they are.
  */
 import { Effect } from "effect"
 import type { IdempotencyKey, OwnerId } from "../contracts/Identifiers.ts"
 import type { ThreadSubmission } from "../contracts/Submission.ts"
+import { Unavailable } from "../contracts/Errors.ts"
 import type { SubmitManyReply, SubmitOutcome } from "../contracts/SubmitMany.ts"
 import { canRepeat } from "../contracts/transport/Reconnect.ts"
 
@@ -48,6 +50,12 @@ const keyed = (submission: BatchSubmission, makeKey: Effect.Effect<IdempotencyKe
     (idempotencyKey): ThreadSubmission => ({ ...submission, idempotencyKey }), // M1
   )
 
+const notOneEach = new Unavailable({
+  retryable: false,
+  overloaded: false,
+  reason: "The deployment did not answer each submission",
+})
+
 const isOpen = (outcome: SubmitOutcome | undefined): boolean =>
   outcome === undefined || (outcome._tag === "Refused" && canRepeat(outcome.error))
 
@@ -57,12 +65,17 @@ const submitting = <E>(
   ownerId: OwnerId,
   open: ReadonlyArray<Placed>,
   outcomes: Array<SubmitOutcome | undefined>,
-): Effect.Effect<void, E> =>
+): Effect.Effect<void, E | Unavailable> =>
   Effect.gen(function* () {
     let left = open
     for (let repeats = 0; ; repeats++) {
       const submissions = left.map(({ submission }) => submission)
-      const reply = yield* Effect.result(repeating.once({ ownerId, submissions }))
+      const answer = Effect.filterOrFail(
+        repeating.once({ ownerId, submissions }),
+        (reply) => reply.outcomes.length === submissions.length,
+        () => notOneEach, // M4
+      )
+      const reply = yield* Effect.result(answer)
       const last = repeats >= repeating.repeatsMax
       if (reply._tag === "Failure") {
         const wasAnswered = left.every(({ index }) => outcomes[index] !== undefined)
@@ -71,7 +84,7 @@ const submitting = <E>(
         if (ends) return yield* Effect.fail(reply.failure)
       } else {
         for (const [nth, { index }] of left.entries()) {
-          outcomes[index] = reply.success.outcomes[nth] ?? outcomes[index]
+          outcomes[index] = reply.success.outcomes[nth]
         }
         left = left.filter(({ index }) => isOpen(outcomes[index]))
         if (left.length === 0 || last) return
@@ -93,8 +106,5 @@ export const submitMany = Effect.fnUntraced(function* <E>(
   )
   const outcomes: Array<SubmitOutcome | undefined> = placed.map(() => undefined)
   yield* submitting(repeating, ownerId, placed, outcomes)
-  const answered = outcomes.filter((outcome) => outcome !== undefined)
-  // An owner of this contract answers each; one that does not breaks it.
-  if (answered.length < placed.length) return yield* Effect.die(new Error("not all were answered"))
-  return { outcomes: answered } satisfies SubmitManyReply
+  return { outcomes: outcomes.filter((outcome) => outcome !== undefined) } satisfies SubmitManyReply // M4
 })

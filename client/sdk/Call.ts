@@ -37,6 +37,9 @@ const unavailable = (reason: string) => ({
   reason,
 })
 
+/** The error of an answer that is none of the contract. */
+export const undecoded = unavailable("The answer of the deployment does not decode")
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null
 
@@ -46,7 +49,7 @@ const errorIn = (exit: Record<string, unknown>): unknown => {
   const first: unknown = Array.isArray(cause) ? cause[0] : undefined
   return isObject(first) && first["_tag"] === "Fail" && isObject(first["error"])
     ? first["error"]
-    : unavailable("The answer of the deployment does not decode")
+    : undecoded
 }
 
 const valueOf = (exit: unknown, errorOf: ErrorOf): unknown => {

@@ -10,6 +10,7 @@ import { errorOf } from "../generated/errors.ts"
 import { operationShapes, type Operations } from "../generated/operations.ts"
 import type { Settlement, SubmitPayload } from "../generated/types.ts"
 import { httpTarget, type HttpTargetOptions } from "../HttpTarget.ts"
+import { undecoded } from "./Call.ts"
 import { type CallOptions, makeOperations, unaryRepetition } from "./Operations.ts"
 import { pause, type Repetition } from "./Repeat.ts"
 import { submittingMany } from "./submitMany.ts"
@@ -46,6 +47,9 @@ export interface Heddle extends Operations {
   readonly submitAndWait: (payload: SubmitPayload, options?: CallOptions) => Promise<Settlement>
 }
 
+/** Of what has a loop of its own: two loops in each other would multiply. */
+const noRepetition: Repetition = { ...unaryRepetition, times: 0 }
+
 /** Waits go on over deployments and restarts, up to twenty lost calls in a row. */
 const waitRepetition: Repetition = { times: 20, curve: { baseMillis: 100, maxMillis: 5_000 } }
 
@@ -68,18 +72,20 @@ export const createHeddle = (options: HeddleOptions): Heddle => {
   const target = targetOf(options)
   const operations = operationsOver(target)
   const { awaitSettlement } = operationsOver(target, waitRepetition)
+  const { submitMany } = operationsOver(target, noRepetition)
   const awaitSettled: Heddle["awaitSettled"] = async (submitted, callOptions) => {
     const { ownerId, threadId, submissionId } = submitted
     for (;;) {
       const reply = await awaitSettlement({ ownerId, threadId, submissionId }, callOptions)
-      if (reply._tag === "Settled") return reply.settlement
+      if (reply?._tag === "Settled") return reply.settlement
+      if (reply?._tag !== "Pending") throw errorOf(undecoded)
       // A deployment that says so at once is not asked again at once.
       await pause(waitRepetition.curve, 1, callOptions?.signal)
     }
   }
   return {
     ...operations,
-    submitMany: submittingMany(operations.submitMany, unaryRepetition),
+    submitMany: submittingMany(submitMany, unaryRepetition),
     awaitSettled,
     submitAndWait: async (payload, callOptions) =>
       awaitSettled(await operations.submit(payload, callOptions), callOptions),

@@ -64,6 +64,17 @@ describe("many submissions", () => {
   const keys = (submissions: Submissions | undefined) =>
     submissions?.map(({ idempotencyKey }) => idempotencyKey) ?? []
 
+  it.live("fail typed where the deployment does not answer each", () =>
+    Effect.gen(function* () {
+      for (const outcomes of [[], [accepted(1)], [accepted(1), accepted(2), accepted(3)]]) {
+        const { client, sent } = yield* answering(outcomes)
+        const error = yield* Effect.flip(client.submitMany(batch(2)))
+        expect(error).toMatchObject({ _tag: "Unavailable", retryable: false })
+        expect(sent).toHaveLength(1)
+      }
+    }),
+  )
+
   it.live("have a key each, made before the first try", () =>
     Effect.gen(function* () {
       const { client, sent } = yield* answering(gone, [accepted(1), accepted(2), accepted(3)])

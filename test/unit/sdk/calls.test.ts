@@ -72,7 +72,8 @@ describe("a call", () => {
   })
 
   it("makes a key for each item of a batch, and keeps those that are given", async () => {
-    const fake = fakeBinding(() => ok({ outcomes: [] }))
+    const accepted = { _tag: "Accepted", receipt }
+    const fake = fakeBinding(() => ok({ outcomes: [accepted, accepted, accepted] }))
     const { ownerId, ...item } = submission
     const { idempotencyKey: _key, ...unkeyedItem } = item
     await createHeddle(fake).submitMany({ ownerId, submissions: [unkeyedItem, item, unkeyedItem] })
@@ -105,6 +106,39 @@ describe("a call", () => {
     })
     expect(itemsOf(1)).toEqual([itemsOf(0)[0], itemsOf(0)[3]])
     expect(itemsOf(2)).toEqual([itemsOf(0)[3]])
+  })
+
+  it("repeats a batch that gets lost as often as any other call", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const { ownerId, ...item } = submission
+    const submissions = [item, item]
+    const batch = { ownerId, submissions }
+    const losing = fakeBinding(() => Promise.reject(lost()))
+    const failing = rejection(createHeddle(losing).submitMany(batch))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await failing).toMatchObject({ tag: "Unavailable" })
+    expect(losing.requests).toHaveLength(5)
+    // Of an answered one the same count is left to what is open.
+    const refused = { _tag: "Refused", error: gone }
+    const halves = fakeBinding(
+      () => ok({ outcomes: [{ _tag: "Accepted", receipt }, refused] }),
+      () => Promise.reject(lost()),
+    )
+    const reply = createHeddle(halves).submitMany(batch)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await reply).toEqual({ outcomes: [{ _tag: "Accepted", receipt }, refused] })
+    expect(halves.requests).toHaveLength(5)
+  })
+
+  it("fails typed where a batch is not answered one by one", async () => {
+    const { ownerId, ...item } = submission
+    const one = { _tag: "Accepted", receipt }
+    for (const answer of [null, {}, { outcomes: null }, { outcomes: [one] }]) {
+      const fake = fakeBinding(() => ok(answer))
+      const submitting = createHeddle(fake).submitMany({ ownerId, submissions: [item, item] })
+      expect(await rejection(submitting)).toMatchObject({ tag: "Unavailable", retryable: false })
+      expect(fake.requests).toHaveLength(1)
+    }
   })
 
   it("sends again of a batch what it sent, whatever the caller has made of the objects since", async () => {
@@ -260,6 +294,17 @@ describe("waiting for a settlement", () => {
     expect(fake.requests.map(({ payload }) => payload)).toEqual(
       Array.from({ length: 4 }, () => submitted),
     )
+  })
+
+  it("ends with an answer that is none", async () => {
+    for (const answer of [null, {}, { _tag: "Later" }, "Settled"]) {
+      const fake = fakeBinding(() => ok(answer))
+      expect(await rejection(createHeddle(fake).awaitSettled(submitted))).toMatchObject({
+        tag: "Unavailable",
+        retryable: false,
+      })
+      expect(fake.requests).toHaveLength(1)
+    }
   })
 
   it("asks no more often than it takes to notice, where a deployment ends each wait at once", async () => {
