@@ -28,11 +28,16 @@ const lineOf = Logger.make((options): string => {
 
 const told = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknown>): string => {
   const parts = Array.isArray(message) ? message : [message]
-  const line: Line = {
+  const said: Line = {
     time: date.toISOString(),
     level: logLevel,
     message: parts.map(textOf).join(" "),
+  }
+  const line: Line = {
+    ...said,
     ...fiber.getRef(References.CurrentLogAnnotations), // J1
+    // An annotation of such a name is not in its place.
+    ...said,
     ...traceIn(fiber.context), // J1
     // None of ours has one: see docs/decisions/026.
     ...(cause.reasons.length === 0 ? {} : { cause: Cause.pretty(cause) }),

@@ -29,6 +29,14 @@ describe("a line of a deployment's log", () => {
     })
   })
 
+  it("says when, how grave and what itself, whatever it is annotated with", async () => {
+    const annotations = { level: "Debug", message: "another", time: "never", ownerId: "shop" }
+    await log(Effect.annotateLogs(Effect.logError("it broke"), annotations))
+    expect(last()).toMatchObject({ level: "Error", message: "it broke", ownerId: "shop" })
+    expect(last()).not.toMatchObject({ time: "never" })
+    expect(Object.keys(last() as object).slice(0, 3)).toEqual(["time", "level", "message"])
+  })
+
   it("is one line and no failure, whatever an agent logs", async () => {
     const circular: Record<string, unknown> = { text: "two\nlines" }
     circular["self"] = circular
