@@ -79,6 +79,8 @@ describe("a stream that reconnects", () => {
         }
         const reading = Stream.runDrain(reconnecting({ open, positionOf }))
         const fiber = yield* Effect.forkChild(reading, { startImmediately: true })
+        for (let turn = 0; turn < 20; turn++) yield* Effect.yieldNow
+        expect(opened).toBe(1)
         yield* TestClock.adjust("10 seconds")
         expect(opened).toBeGreaterThanOrEqual(least)
         expect(opened).toBeLessThanOrEqual(most)
