@@ -85,7 +85,7 @@ export const filterOf = Effect.fnUntraced(function* (flags: BulkFlags) {
     ...given("blocker", flags.blocker),
     ...given(
       "acceptedBefore",
-      Option.map(flags.olderThan, (millis) => now - millis),
+      Option.map(flags.olderThan, (millis) => Math.max(0, now - millis)),
     ),
   }
   return filter

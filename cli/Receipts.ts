@@ -4,6 +4,7 @@ import { flagText } from "../contracts/CommandLine.ts"
 import type { Receipt } from "../contracts/Submission.ts"
 import type { Session } from "./Session.ts"
 import { endAs, settlementText } from "./Settled.ts"
+import { type Stopped, usage } from "./Stopped.ts"
 import { fields } from "./Table.ts"
 import { isoOf } from "./Times.ts"
 import { waitFor } from "./Waiting.ts"
@@ -44,6 +45,13 @@ export const tellingKey = <A, E extends { readonly _tag: string }, R>(
     )
   })
 }
+
+/** A time for a wait that nobody asked for is a mistake. */
+export const timeoutOfWait = (flags: {
+  readonly wait: boolean
+  readonly timeout: Option.Option<number>
+}): Effect.Effect<void, Stopped> =>
+  Option.isSome(flags.timeout) && !flags.wait ? usage("--timeout is for --wait") : Effect.void
 
 /** Shows a receipt; waits, if that is asked for. */
 export const afterReceipt = Effect.fnUntraced(function* (

@@ -50,6 +50,15 @@ const asStopped = (error: unknown): Stopped =>
 
 const isStopped = (error: unknown): error is Stopped => error instanceof Stopped
 
+/** What the client refuses before anything is sent was not refused by the deployment: it was typed so. */
+const asUsage = ({ error, next, what }: Stopped): Stopped =>
+  new Stopped({
+    exitCode: ExitCode.usage,
+    what,
+    ...(next === undefined ? {} : { next }),
+    ...(error === undefined ? {} : { error }),
+  })
+
 /** Runs what throws a `Stopped`. */
 export const attempt = <A>(run: () => A): Effect.Effect<A, Stopped> =>
   Effect.suspend(() => {
@@ -219,11 +228,12 @@ export const withSession = Effect.fnUntraced(function* <R>(
     show: (value, text) => output.print(json ? jsonDocument(value) : text()),
     showLine: (value, text) => output.print(json ? jsonLine(value) : text()),
   }).pipe(
-    Effect.mapError((error) =>
-      isStopped(error)
-        ? error
-        : (problem() ?? stoppedBy(error, { url: url.origin, ownerId: settings.owner, threadId })),
-    ), // N2
+    Effect.mapError((error) => {
+      if (isStopped(error)) return error
+      const about = { url: url.origin, ownerId: settings.owner, threadId }
+      const stopped = problem() ?? stoppedBy(error, about) // N2
+      return error._tag === "InvalidInput" && requestsSent() === 0 ? asUsage(stopped) : stopped
+    }),
     Effect.ensuring(output.progressEnds),
   )
 }, Effect.scoped)

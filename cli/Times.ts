@@ -9,11 +9,17 @@ export const millisOf = (text: string): number => {
   return Number(amount) * unitMillis[unit as keyof typeof unitMillis]
 }
 
+/** Whether its day is one of its month: `Date.parse` takes the 30th of February for a day in March. */
+const isDay = (text: string): boolean => {
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split("-").map(Number)
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day
+}
+
 /** Epoch milliseconds of a moment: as ISO 8601 with its offset, or as that number itself. */
 export const momentOf = (text: string): number => {
   const isNumber = /^\d{12,14}$/.test(text)
   const isIso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text)
-  const millis = isNumber ? Number(text) : isIso ? Date.parse(text) : Number.NaN
+  const millis = isNumber ? Number(text) : isIso && isDay(text) ? Date.parse(text) : Number.NaN
   if (Number.isFinite(millis)) return millis
   throw new Error("a moment such as 2026-11-29T22:30:00Z, or epoch milliseconds")
 }

@@ -14,6 +14,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { ExitCode } from "./ExitCode.ts"
 import { heddle } from "./Heddle.ts"
+import { asksForJson } from "./JsonFlag.ts"
 import { Output } from "./Output.ts"
 import { jsonLine, plainLines } from "./Plain.ts"
 import { makePresenter } from "./Presenter.ts"
@@ -34,7 +35,7 @@ const version = (): string => {
   return "unknown"
 }
 
-const isForMachines = process.argv.slice(2).includes("--json")
+const isForMachines = asksForJson(process.argv.slice(2))
 
 const tell = ({ error, exitCode, next, what }: Stopped): void => {
   const text = isForMachines

@@ -1,8 +1,11 @@
 /** `heddle maintenance`: what an owner tells of its own work, and having a pass run. */
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { MaintenancePassReport, MaintenanceStatus } from "../../contracts/Maintenance.ts"
+import type { OwnerId } from "../../contracts/Identifiers.ts"
+import type { RunMaintenanceReply } from "../../contracts/OwnerRpc.ts"
 import { ExitCode } from "../ExitCode.ts"
+import type { CallError } from "../Remedies.ts"
 import { durationFlag } from "../Root.ts"
 import { type Session, withSession } from "../Session.ts"
 import { Stopped, usage } from "../Stopped.ts"
@@ -48,15 +51,34 @@ const statusText = (status: MaintenanceStatus): string =>
     ...(status.lastPass === undefined ? {} : passFields(status.lastPass)),
   })
 
+/** A deployment that ends each wait at once is not asked again at once. */
+const againMillis = 500
+
+/** Waits for a pass for as long as it is told to: one call lasts a few minutes at most. */
+const passWithin = (
+  session: Session,
+  ownerId: OwnerId,
+  timeoutMillis: number,
+): Effect.Effect<RunMaintenanceReply, CallError> =>
+  Effect.gen(function* () {
+    const endsAt = (yield* Clock.currentTimeMillis) + timeoutMillis
+    for (let leftMillis = timeoutMillis; ;) {
+      const reply = yield* session.client.rpc.runMaintenance({ ownerId, timeoutMillis: leftMillis })
+      leftMillis = endsAt - (yield* Clock.currentTimeMillis)
+      if (reply._tag === "Finished" || leftMillis <= 0) return reply
+      yield* Effect.sleep(Math.min(againMillis, leftMillis))
+      leftMillis = Math.max(0, endsAt - (yield* Clock.currentTimeMillis))
+    }
+  })
+
 const runPass = Effect.fnUntraced(function* (session: Session, timeoutMillis: number | undefined) {
   const ownerId = yield* session.ownerId
   const reply = yield* ticking(
     session,
     (elapsed) => `Waiting for a pass of ${ownerId}: ${elapsed}`,
-    session.client.rpc.runMaintenance({
-      ownerId,
-      ...(timeoutMillis === undefined ? {} : { timeoutMillis }),
-    }),
+    timeoutMillis === undefined
+      ? session.client.rpc.runMaintenance({ ownerId })
+      : passWithin(session, ownerId, timeoutMillis),
   )
   if (session.json || reply._tag === "Finished") {
     yield* session.show(reply, () =>

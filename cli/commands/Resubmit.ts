@@ -5,7 +5,7 @@ import { makeIdempotencyKey } from "../../client/HeddleClient.ts"
 import { IdempotencyKey } from "../../contracts/Identifiers.ts"
 import { hasInput, inputFlags, readInput } from "../Input.ts"
 import { author, key, reason, submission, thread } from "../Parameters.ts"
-import { afterReceipt, tellingKey } from "../Receipts.ts"
+import { afterReceipt, tellingKey, timeoutOfWait } from "../Receipts.ts"
 import { durationFlag } from "../Root.ts"
 import { withSession } from "../Session.ts"
 
@@ -29,6 +29,7 @@ export const resubmit = Command.make(
     withSession(
       Effect.fnUntraced(function* (session) {
         const ownerId = yield* session.ownerId
+        yield* timeoutOfWait(given)
         const input = hasInput(given) ? { input: yield* readInput(given) } : {}
         const idempotencyKey = Option.isSome(given.key)
           ? IdempotencyKey.make(given.key.value)

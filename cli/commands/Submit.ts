@@ -10,7 +10,7 @@ import { makeReport } from "../batch/Report.ts"
 import { submitBatch } from "../batch/SubmitBatch.ts"
 import { hasInput, type InputFlags, inputFlags, readInput } from "../Input.ts"
 import { agent, count, given, key, moment, thread } from "../Parameters.ts"
-import { afterReceipt, tellingKey } from "../Receipts.ts"
+import { afterReceipt, tellingKey, timeoutOfWait } from "../Receipts.ts"
 import { durationFlag, paragraphs } from "../Root.ts"
 import { attempt, type Session, withSession } from "../Session.ts"
 import { usage } from "../Stopped.ts"
@@ -75,6 +75,7 @@ const submitOne = Effect.fnUntraced(function* (session: Session, flags: Flags) {
   if (Option.isSome(flags.checkpoint) || Option.isSome(flags.concurrency)) {
     return yield* usage("--checkpoint and --concurrency are for --jsonl")
   }
+  yield* timeoutOfWait(flags)
   const input = yield* readInput(flags)
   const idempotencyKey = Option.isSome(flags.key)
     ? IdempotencyKey.make(flags.key.value)

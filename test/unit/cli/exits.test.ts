@@ -354,6 +354,7 @@ describe("heddle, misused", () => {
         expect(JSON.parse(stderr)).toMatchObject({ exitCode: 2 })
       }
       expect(deployment.asked).toEqual([])
+      expect(deployment.asked).toEqual([])
       for (const name of ["HEDDLE_URL", "HEDDLE_OWNER"]) {
         expect(yield* run(["threads"], { env: { [name]: "" } })).toMatchObject({ code: 2 })
       }
@@ -443,6 +444,49 @@ describe("heddle, where no deployment is", () => {
       }),
     )
   }
+
+  it.live("refuses itself what no deployment would take, and what would mean nothing", () =>
+    Effect.gen(function* () {
+      const { deployment, run } = yield* world()
+      const longAuthor = { env: { HEDDLE_AUTHOR: "a".repeat(300) } }
+      for (const [args, text, options] of [
+        [[...submit, "--timeout", "5m"], "is for --wait"],
+        [["resubmit", threadId, submissionId, "--timeout", "5m"], "is for --wait"],
+        [[...submit, "--title", "t".repeat(300)], "title"],
+        [[...submit, "--not-before", "2026-02-30T00:00:00Z"], "a moment such as"],
+        [abort, "author", longAuthor],
+      ] as const) {
+        const ended = yield* run(args, options ?? {})
+        expect({ args, ...ended }).toMatchObject({ args, code: 2, stdout: "" })
+        expect(ended.stderr).toContain(text)
+      }
+      const told = yield* run(["sbmit", "--json=true"])
+      expect(JSON.parse(told.stderr)).toMatchObject({ exitCode: 2 })
+      expect((yield* run(["status", "--json", "false"])).stderr).toMatch(/^heddle: /)
+      expect(deployment.asked).toEqual([])
+    }),
+  )
+
+  it.live("asks again for a pass until the time that it was given is over", () =>
+    Effect.gen(function* () {
+      const { deployment, run } = yield* world({ runMaintenance: () => ({ _tag: "Pending" }) })
+      const ended = yield* run(["maintenance", "--run", "--timeout", "1200ms"])
+      expect(ended).toMatchObject({ code: 7 })
+      const asked = deployment.payloads("runMaintenance").map(({ timeoutMillis }) => timeoutMillis)
+      expect(asked.length).toBeGreaterThan(1)
+      expect(asked[0]).toBe(1_200)
+      expect(asked).toEqual(asked.toSorted((first, second) => Number(second) - Number(first)))
+    }),
+  )
+
+  it.live("means nothing by what is older than time itself", () =>
+    Effect.gen(function* () {
+      const { deployment, run } = yield* world()
+      const args = ["retry", "--all", "--older-than", "30000d", "--dry-run"]
+      expect(yield* run(args)).toMatchObject({ code: 0 })
+      expect(deployment.payloads("retryMany")).toMatchObject([{ filter: { acceptedBefore: 0 } }])
+    }),
+  )
 
   it.live("waits as long as it is told to, and be it for a month", () =>
     Effect.gen(function* () {

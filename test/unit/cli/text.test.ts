@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { asksForJson } from "../../../cli/JsonFlag.ts"
 import { parseJson } from "../../../cli/JsonText.ts"
 import { Output } from "../../../cli/Output.ts"
 import { jsonDocument, jsonLine, plain } from "../../../cli/Plain.ts"
@@ -94,7 +95,9 @@ describe("times", () => {
       expect(() => millisOf(wrong)).toThrow("90s")
     expect(momentOf("2026-11-29T22:30:00+01:00")).toBe(Date.UTC(2026, 10, 29, 21, 30))
     expect(momentOf("1796003221326")).toBe(1_796_003_221_326)
-    for (const wrong of ["tomorrow", "2026-11-29", "2026-13-29T22:30:00Z"]) {
+    const noDay = ["2026-02-30T00:00:00Z", "2027-02-29T00:00:00+01:00", "2026-04-31T10:00Z"]
+    expect(momentOf("2028-02-29T00:00:00Z")).toBe(Date.UTC(2028, 1, 29))
+    for (const wrong of ["tomorrow", "2026-11-29", "2026-13-29T22:30:00Z", ...noDay]) {
       expect(() => momentOf(wrong)).toThrow("2026-11-29T22:30:00Z")
     }
     expect([0, 999, 61_000, 3_600_000, 90_061_000].map(durationOf)).toEqual([
@@ -104,6 +107,22 @@ describe("times", () => {
       "1h",
       "1d 1h",
     ])
+  })
+})
+
+describe("whether JSON is asked for", () => {
+  it("is read as the command line is, where that has a mistake, too", () => {
+    for (const args of [["--json"], ["x", "--json=true"], ["--no-json", "--json"]]) {
+      expect([args, asksForJson(args)]).toEqual([args, true])
+    }
+    const not = [
+      [],
+      ["--json=false"],
+      ["--json", "false"],
+      ["--no-json"],
+      ["search", "--", "--json"],
+    ]
+    for (const args of not) expect([args, asksForJson(args)]).toEqual([args, false])
   })
 })
 
