@@ -4,7 +4,7 @@
  */
 export const alone: ReadonlyArray<string> = [
   "test/unit/authorizer/authorizer.test.ts",
-  "test/unit/client/Http.test.ts",
+  "test/unit/client/{Http,console}.test.ts",
   "test/unit/console/places.test.ts",
   "test/unit/loom/{away,restored}.test.ts",
   "test/unit/observability/{JsonLog,Otlp}.test.ts",

@@ -33,11 +33,15 @@ const toJson = (value: unknown): unknown =>
     ? (value.toJSON as () => unknown)()
     : value
 
+const boxes: ReadonlySet<string> = new Set(
+  ["Number", "String", "Boolean", "BigInt"].map((name) => `[object ${name}]`),
+)
+
 /** What `JSON.stringify` writes of an object that stands for a number, a text or a truth. // P1 */
 const unboxed = (value: unknown): unknown => {
-  if (value instanceof Number) return Number(value)
-  if (value instanceof String) return String(value)
-  return value instanceof Boolean || value instanceof BigInt ? value.valueOf() : value
+  if (typeof value !== "object" || value === null) return value
+  const inner: unknown = boxes.has(Object.prototype.toString.call(value)) ? value.valueOf() : value
+  return typeof inner === "object" ? value : inner
 }
 
 const plainArray = (items: ReadonlyArray<unknown>, path: string, depth: number) =>
