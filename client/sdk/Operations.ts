@@ -12,7 +12,13 @@ import { callOnce } from "./Call.ts"
 import { type ErrorOf, HeddleError } from "./HeddleError.ts"
 import { NotJson, payloadOf } from "./Payload.ts"
 import { type Repetition, repeating } from "./Repeat.ts"
-import { failedStream, type HeddleStream, plainStream, resumingStream } from "./Stream.ts"
+import {
+  failedStream,
+  type HeddleStream,
+  plainStream,
+  resumingStream,
+  type WhenQuiet,
+} from "./Stream.ts"
 
 /** What can be said with every call. */
 export interface CallOptions {
@@ -23,6 +29,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** The trace that the call belongs to: a W3C `traceparent`. The deployment's spans join it. */
   readonly traceparent?: string | undefined
+  /**
+   * Of a stream of records (`observe`): what it does when its thread had nothing to tell for long (five minutes). `goOn`, the
+   * default, waits on, and never ends by itself. `end` ends it there, and the thread may sleep: look again, from the last
+   * record, when you think it is time.
+   */
+  readonly whenQuiet?: WhenQuiet | undefined
 }
 
 /** What is generated about one operation. */
@@ -91,7 +103,7 @@ const operation =
     shape: OperationShape,
     { target, errorOf, repetition = unaryRepetition }: OperationsOptions,
   ): Operation =>
-  (given, { signal, traceparent } = {}) => {
+  (given, { signal, traceparent, whenQuiet = "goOn" } = {}) => {
     const sent = payloadOrError(given, shape, errorOf)
     if (sent instanceof HeddleError) {
       return shape.kind === "unary" ? Promise.reject(sent) : failedStream(sent)
@@ -104,7 +116,7 @@ const operation =
     }
     const calling = (own: AbortSignal) => ({ ...call, signal: own })
     return shape.kind === "records"
-      ? resumingStream({ calling, read, repetition: recordsRepetition, signal })
+      ? resumingStream({ calling, read, repetition: recordsRepetition, signal, whenQuiet })
       : plainStream({ calling, read, repetition: unaryRepetition, signal })
   }
 

@@ -6,6 +6,8 @@
  *   stood for a while is progress, too: a thread may have nothing to say.
  * - S3 `return` ends the stream at once, also while a `next` waits.
  * - S4 A connection that ended soon is not followed by another one at once, whatever it ended with.
+ * - S5 A stream of records ends by itself only for a reader who has said so, and only once there was nothing to tell: what is
+ *   lost is opened again for them, too.
  */
 import { type Calling } from "./Call.ts"
 import { connection } from "./Connection.ts"
@@ -24,6 +26,13 @@ export interface StreamOptions {
   readonly read: (value: unknown) => unknown
   readonly repetition: Repetition
   readonly signal: AbortSignal | undefined
+}
+
+/** What a stream of records does when there was nothing to tell for long. */
+export type WhenQuiet = "goOn" | "end"
+
+export interface RecordsOptions extends StreamOptions {
+  readonly whenQuiet: WhenQuiet
 }
 
 /** One lost connection after another, until a value comes; what is lost later is the caller's to know. */
@@ -62,6 +71,7 @@ const sequenceOf = (frame: Frame): number | undefined => {
 
 /** One reader: where it is, and how its connections fare. */
 interface Reading {
+  readonly whenQuiet: WhenQuiet
   after: number | undefined
   failures: number
   /** Whether the present connection has shown anything. */
@@ -78,7 +88,7 @@ const pass = (reading: Reading, value: unknown): boolean => {
   if (sequence === undefined) return frame._tag !== "Cursor"
   const seen = reading.after !== undefined && sequence <= reading.after
   if (frame._tag === "Cursor") {
-    reading.goesOn = true
+    reading.goesOn = reading.whenQuiet === "goOn" // S5
     if (seen) return false
     reading.failures = 0
     reading.after = sequence
@@ -100,12 +110,13 @@ const mayGoOn = (reading: Reading, error: unknown): boolean =>
 
 /** Opens connection after connection, each from where the last one ended. */
 async function* resuming(
-  { calling, read, repetition }: StreamOptions,
+  { calling, read, repetition, whenQuiet }: RecordsOptions,
   signal: AbortSignal,
 ): AsyncGenerator<unknown, void, undefined> {
   const first = calling(signal)
   const payload = (first.payload ?? {}) as { readonly after?: number }
-  const reading: Reading = { after: payload.after, failures: 0, delivered: false, goesOn: true }
+  const { after } = payload
+  const reading: Reading = { whenQuiet, after, failures: 0, delivered: false, goesOn: true }
   while (reading.goesOn) {
     reading.goesOn = false
     reading.delivered = false
@@ -176,6 +187,6 @@ export const failedStream = (error: HeddleError): HeddleStream<unknown> =>
 export const plainStream = (options: StreamOptions): HeddleStream<unknown> =>
   iterate((signal) => untilFirst(options, signal), options.signal)
 
-/** A stream of records by their sequence, which goes on after a lost connection and after a cursor. */
-export const resumingStream = (options: StreamOptions): HeddleStream<unknown> =>
+/** A stream of records by their sequence, which goes on after a lost connection and, unless it is to end then, after a cursor. */
+export const resumingStream = (options: RecordsOptions): HeddleStream<unknown> =>
   iterate((signal) => resuming(options, signal), options.signal)

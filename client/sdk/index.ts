@@ -20,7 +20,7 @@ export type { OperationErrors, Operations } from "../generated/operations.ts"
 export type * from "../generated/types.ts"
 export { HeddleError, UnrecognizedError } from "./HeddleError.ts"
 export type { CallOptions, Unrecognized } from "./Operations.ts"
-export type { HeddleStream } from "./Stream.ts"
+export type { HeddleStream, WhenQuiet } from "./Stream.ts"
 
 /** A service binding to the `Api` entrypoint of a deployment, as the caller's `env` has it. */
 export type HeddleBinding = NativeStub

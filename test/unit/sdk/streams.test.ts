@@ -62,6 +62,18 @@ describe("observing a thread", () => {
     expect(afters(fake)).toEqual([7])
   })
 
+  it("ends where its thread has nothing more to tell, for who says so, and not where it was lost", async () => {
+    const fake = fakeBinding(
+      showing(losing, opened, recorded(7)),
+      showing(() => failed(gone), cursor(7)),
+      showing(ending, recorded(8), cursor(8)),
+      never,
+    )
+    const frames = createHeddle(fake).observe({ ...place, after: 6 }, { whenQuiet: "end" })
+    expect(await take(frames, 9)).toEqual([7, 8])
+    expect(afters(fake)).toEqual([6, 7, 7])
+  })
+
   it("sends nothing before it is read, and hides cursors", async () => {
     const fake = fakeBinding(showing(ending, opened, cursor(9)), showing(never, recorded(10)))
     const frames = createHeddle(fake).observe(place)
