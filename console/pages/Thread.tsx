@@ -7,6 +7,7 @@ import { standingOf } from "../lib/Standing.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
+import { ListEnd } from "../parts/ListEnd.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { OpenCard } from "../parts/OpenCard.tsx"
 import { Timeline } from "../parts/Timeline.tsx"
@@ -152,6 +153,23 @@ const Only = ({
   )
 }
 
+/** What is known of the records that are not here. Of one submission alone no more is offered once it is found. */
+const OlderEnd = ({
+  only,
+  view,
+}: {
+  readonly view: ThreadView
+  readonly only: string | undefined
+}) => {
+  const { isReadingOlder, older, olderError, readOlder, records } = view
+  const error = olderError.value
+  if (error !== undefined) return <Failure error={error} again={readOlder} />
+  const isFound = records.value.some(({ submissionId }) => submissionId === only)
+  const isWhole = older.value === undefined || isFound
+  const isReading = isReadingOlder.value
+  return <ListEnd list={{ error, isReading, isWhole, more: readOlder }} />
+}
+
 const Records = ({
   only,
   view,
@@ -161,14 +179,17 @@ const Records = ({
 }) => {
   const count = view.records.value.length
   if (!view.isRead.value) {
-    const state = view.live.state.value
-    if (state._tag === "Refused") return <Failure error={state.error} />
+    const failure = view.live.failure.value
+    if (failure !== undefined) return <Failure error={failure} again={view.live.again} />
     return <p class="empty">Reading the history…</p>
   }
   return count === 0 ? (
     <p class="empty">Nothing is on record: this thread has had no input that ran.</p>
   ) : (
-    <Timeline view={view} only={only} />
+    <>
+      <Timeline view={view} only={only} />
+      <OlderEnd view={view} only={only} />
+    </>
   )
 }
 

@@ -1,5 +1,5 @@
 /** How fresh the page is: whether its stream stands, and what happens if it does not. */
-import { agoOf } from "../lib/Format.ts"
+import { agoOf, straight } from "../lib/Format.ts"
 import { unreachableSince } from "../state/Deployment.ts"
 import type { Live } from "../state/Live.ts"
 import { now } from "../state/Now.ts"
@@ -10,7 +10,10 @@ interface Told {
   readonly title: string
 }
 
-const toldOf = ({ state }: Live): Told => {
+const wordsOf = (error: unknown): string =>
+  straight(error instanceof Error ? error.message : String(error))
+
+const toldOf = ({ failure, state }: Live): Told => {
   const { value } = state
   switch (value._tag) {
     case "Live":
@@ -30,17 +33,13 @@ const toldOf = ({ state }: Live): Told => {
       return {
         kind: "lost",
         text: `Lost, again ${when}`,
-        title: "The stream is opened again from where it was",
+        title: `The stream is opened again from where it was. ${wordsOf(failure.value)}`,
       }
     }
     case "Expired":
       return { kind: "lost", text: "Token expired", title: "It goes on with a new token" }
     case "Refused":
-      return {
-        kind: "rest",
-        text: "Not live",
-        title: "Your token does not allow the stream of this page",
-      }
+      return { kind: "rest", text: "Not live", title: wordsOf(failure.value) }
   }
 }
 

@@ -3,11 +3,13 @@
  *
  * - L1 One stream at a time, and none while nobody looks: a page in the background holds no object awake.
  * - L2 What was lost is opened again after a growing pause; the reader sees that, and can have it at once.
- * - L3 A token that is not taken any more stops it until there is another one. What is denied is not asked again with the same one.
+ * - L3 A token that is not taken any more stops it until there is another one. What is denied is not asked again with the same
+ *   one, unless the reader says so.
+ * - L4 What was told while it did not stand is missed, and the page hears so when it stands again.
  */
 import { effect, signal, type Signal } from "@preact/signals"
-import { HeddleError } from "../../client/sdk/index.ts"
 import { pauseMillis, restMillis } from "../lib/Backoff.ts"
+import { isFinal } from "../lib/Final.ts"
 import { noticed } from "./Deployment.ts"
 import { visible } from "./Now.ts"
 import { refused, token, tokenCount } from "./Session.ts"
@@ -21,17 +23,21 @@ export type LiveState =
   | { readonly _tag: "Waiting"; readonly retryAt: number }
   | { readonly _tag: "Away" }
   | { readonly _tag: "Expired" }
-  | { readonly _tag: "Refused"; readonly error: unknown }
+  | { readonly _tag: "Refused" }
 
 export interface LiveOptions<Frame> {
   readonly open: (signal: AbortSignal) => AsyncIterable<Frame>
   readonly take: (frame: Frame) => void
+  /** It stands again, or at last: what is on the page may be older than its first frame. */
+  readonly regained?: () => void
   /** Whether anything changed since the stream ended for want of news. Without it, it is opened again at once. */
   readonly anyNews?: (signal: AbortSignal) => Promise<boolean>
 }
 
 export interface Live {
   readonly state: Signal<LiveState>
+  /** What it failed with last, until it stands: it outlives the tries that follow. */
+  readonly failure: Signal<unknown>
   /** Ends the pause, or the present connection, and opens it anew. */
   readonly again: () => void
   readonly stop: () => void
@@ -55,13 +61,12 @@ const pause = (millis: number, ended: AbortSignal): Promise<void> =>
     if (ended.aborted) resolve()
   })
 
-const isFinal = (error: unknown): boolean =>
-  error instanceof HeddleError &&
-  !["Unavailable", "Unauthenticated", "InternalDefect"].includes(error.tag)
-
 interface Course {
   readonly ended: AbortSignal
   readonly state: Signal<LiveState>
+  readonly failure: Signal<unknown>
+  /** How often it was opened. */
+  openings: number
   /** Aborted to have the present step over with; made anew for each. */
   step: AbortController
 }
@@ -85,15 +90,25 @@ const leavingWhenAway = (course: Course): (() => void) => {
   }
 }
 
+/** The first frame of a connection. */
+const stand = <Frame>(course: Course, { regained }: LiveOptions<Frame>): void => {
+  course.failure.value = undefined
+  course.state.value = { _tag: "Live" }
+  if (course.openings > 1) regained?.() // L4
+}
+
 /** Reads the stream to its end. Gives what it failed with, if it did. */
 const read = async <Frame>(course: Course, options: LiveOptions<Frame>): Promise<unknown> => {
   const leaving = stepOf(course)
   const used = token.value
   const stay = leavingWhenAway(course)
+  course.openings += 1
+  let stands = false
   try {
     for await (const frame of options.open(leaving)) {
       if (course.ended.aborted) return undefined
-      course.state.value = { _tag: "Live" }
+      if (!stands) stand(course, options)
+      stands = true
       options.take(frame)
     }
     return undefined
@@ -116,16 +131,17 @@ const rest = async <Frame>(course: Course, { anyNews }: LiveOptions<Frame>): Pro
   }
 }
 
-/** Until there is another token. // L3 */
+/** Until there is another token, or the reader has it tried with this one. // L3 */
 const anotherToken = (course: Course): Promise<void> => {
   const before = tokenCount.peek()
-  return until(() => tokenCount.value !== before, course.ended)
+  return until(() => tokenCount.value !== before, stepOf(course))
 }
 
 /** What follows a failure. */
 const recover = async (course: Course, error: unknown, failures: number): Promise<void> => {
+  course.failure.value = error
   if (isFinal(error)) {
-    course.state.value = { _tag: "Refused", error }
+    course.state.value = { _tag: "Refused" }
     return anotherToken(course)
   }
   if (refused.value !== undefined) {
@@ -137,6 +153,9 @@ const recover = async (course: Course, error: unknown, failures: number): Promis
   return pause(millis, stepOf(course))
 }
 
+/** A stream that stood so long was none that fails at once, as that of a damaged thread does behind its first frame. */
+const steadyMillis = 5_000
+
 const run = async <Frame>(course: Course, options: LiveOptions<Frame>): Promise<void> => {
   let failures = 0
   while (!course.ended.aborted) {
@@ -145,10 +164,11 @@ const run = async <Frame>(course: Course, options: LiveOptions<Frame>): Promise<
       await untilVisible(course.ended)
     }
     course.state.value = { _tag: "Connecting" }
+    const openedAt = performance.now()
     const error = await read(course, options)
     if (course.ended.aborted) return
     const stood = (course.state.value as LiveState)._tag === "Live"
-    failures = stood ? 0 : failures
+    if (stood && performance.now() - openedAt >= steadyMillis) failures = 0 // L2
     if (error !== undefined) {
       failures += 1
       await recover(course, error, failures)
@@ -162,11 +182,14 @@ export const startLive = <Frame>(options: LiveOptions<Frame>): Live => {
   const course: Course = {
     ended: ending.signal,
     state: signal<LiveState>({ _tag: "Connecting" }),
+    failure: signal<unknown>(undefined),
+    openings: 0,
     step: new AbortController(),
   }
   void run(course, options)
   return {
     state: course.state,
+    failure: course.failure,
     again: () => course.step.abort(),
     stop: () => ending.abort(),
   }

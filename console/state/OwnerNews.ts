@@ -6,7 +6,8 @@ export const ownerNews = (ownerId: string): ((signal: AbortSignal) => Promise<bo
   return async (signal) => {
     const { dirty, lastPass, nonterminal } = await heddle.maintenanceStatus({ ownerId }, { signal })
     const told = JSON.stringify([dirty, lastPass?.endedAt, nonterminal])
-    const isNews = before !== undefined && told !== before
+    // The first look has nothing to compare with: what came between the stream's end and it would never be told.
+    const isNews = told !== before
     before = told
     return isNews
   }

@@ -1,8 +1,12 @@
 /**
  * What the page of a thread shows: its records, the newest first and more on demand, kept up to date by one stream that goes
- * on from the last one; and what `explain` says of what is open, asked again when records come.
+ * on from the last one; and what `explain` says of what is open.
  *
  * - T1 Every record is here once, however often the stream was opened.
+ * - T2 What is open is explained again when records come, and at a slow pace while somebody looks on: a pause, a fault, a stall
+ *   writes no record.
+ * - T3 A thread that has nothing to tell is left alone: its stream ends, and it is looked at now and then.
+ * - T4 What failed is told until the same question has an answer.
  */
 import { signal } from "@preact/signals"
 import type {
@@ -12,14 +16,17 @@ import type {
   ObserveFrame,
   RecoveryExplanation,
 } from "../../client/sdk/index.ts"
+import { isFinal } from "../lib/Final.ts"
 import { merged } from "../lib/Timeline.ts"
 import { asking, heddle } from "./Deployment.ts"
 import { type Live, startLive } from "./Live.ts"
+import { visible } from "./Now.ts"
 import { paced } from "./Paced.ts"
 import { onNewToken } from "./Session.ts"
 
 const pageRecords = 256
 const explainMillis = 700
+const lookMillis = 15_000
 const chunksMax = 60
 
 export interface ThreadView {
@@ -31,7 +38,11 @@ export interface ThreadView {
   readonly isRead: { readonly value: boolean }
   readonly lane: { readonly value: LaneStatus | undefined }
   readonly open: { readonly value: ReadonlyArray<RecoveryExplanation> | undefined }
+  /** Why it could not be explained. */
   readonly error: { readonly value: unknown }
+  readonly isReadingOlder: { readonly value: boolean }
+  /** Why older records could not be read. */
+  readonly olderError: { readonly value: unknown }
   /** What the present attempt shows to who looks on: it is on no record. */
   readonly chunks: { readonly value: ReadonlyArray<Json> }
   readonly live: Live
@@ -48,6 +59,8 @@ const makeSignals = () => ({
   lane: signal<LaneStatus | undefined>(undefined),
   open: signal<ReadonlyArray<RecoveryExplanation> | undefined>(undefined),
   error: signal<unknown>(undefined),
+  isReadingOlder: signal(false),
+  olderError: signal<unknown>(undefined),
   chunks: signal<ReadonlyArray<Json>>([]),
 })
 
@@ -82,7 +95,7 @@ async function* openStream(
     isRead.value = true
   }
   const after = records.value.at(-1)?.sequence ?? 0
-  yield* heddle.observe({ ...place, after }, { signal: ended })
+  yield* heddle.observe({ ...place, after }, { signal: ended, whenQuiet: "end" }) // T3
 }
 
 const taker = (signals: Signals, explain: () => void): ((frame: ObserveFrame) => void) => {
@@ -110,23 +123,35 @@ const taker = (signals: Signals, explain: () => void): ((frame: ObserveFrame) =>
 }
 
 const olderReader = (place: Place, signals: Signals, ended: AbortSignal): (() => void) => {
-  let isReading = false
-  return () => {
-    const before = signals.older.value
-    if (before === undefined || isReading) return
-    isReading = true
-    asking(() => heddle.history({ ...place, before, limit: pageRecords }, { signal: ended }))
-      .then(
-        (page) => {
-          signals.records.value = merged(page.records.toReversed(), signals.records.value)
-          signals.older.value = page.next
-        },
-        (error: unknown) => {
-          if (!ended.aborted) signals.error.value = error
-        },
-      )
-      .finally(() => (isReading = false))
+  const { isReadingOlder, older, olderError, records } = signals
+  const read = async (before: number): Promise<void> => {
+    const asked = { ...place, before, limit: pageRecords }
+    try {
+      const page = await asking(() => heddle.history(asked, { signal: ended }))
+      records.value = merged(page.records.toReversed(), records.value)
+      older.value = page.next
+    } catch (error) {
+      if (!ended.aborted) olderError.value = error // T4
+    }
+    isReadingOlder.value = false
   }
+  return () => {
+    const before = older.value
+    if (before === undefined || isReadingOlder.value) return
+    isReadingOlder.value = true
+    olderError.value = undefined
+    void read(before)
+  }
+}
+
+/** Asks again now and then while the stream stands; while it rests, that looks. // T2 */
+const lookingOn = (signals: Signals, live: Live, explain: () => void): (() => void) => {
+  const timer = setInterval(() => {
+    const { error, open } = signals
+    const isOpen = open.value?.length !== 0 && !isFinal(error.value)
+    if (isOpen && visible.value && live.state.value._tag === "Live") explain()
+  }, lookMillis)
+  return () => clearInterval(timer)
 }
 
 /** Whether there are records, or a word about what is open, that are not here. */
@@ -158,12 +183,17 @@ export const openThread = (place: Place): ThreadView => {
     take: taker(signals, explain),
     anyNews: (leaving) => anyNews(place, signals, leaving),
   })
-  const forget = onNewToken(explain)
+  const readOlder = olderReader(place, signals, ended)
+  const forget = onNewToken(() => {
+    explain()
+    if (signals.olderError.value !== undefined) readOlder()
+  })
+  const lookAway = lookingOn(signals, live, explain)
   return {
     ...signals,
     ...place,
     live,
-    readOlder: olderReader(place, signals, ended),
+    readOlder,
     reload: () => {
       explain()
       // Its first frame tells how the owner sees the lane now.
@@ -171,6 +201,7 @@ export const openThread = (place: Place): ThreadView => {
     },
     stop: () => {
       forget()
+      lookAway()
       live.stop()
       ending.abort()
     },

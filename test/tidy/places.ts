@@ -113,7 +113,7 @@ export const oneAdapterKnowsThePlatform = ({ sources }: Repository): ReadonlyArr
 const takesOver = [
   /\bvi\.(useFakeTimers|getTimerCount|setSystemTime|stubGlobal)\b/,
   /\bspyOn\(\s*(console|globalThis)\b/,
-  /from "[^"]*\/(logged|consoleLines)\.ts"/, // They spy on the console.
+  /from "[^"]*\/(logged|consoleLines|consolePage)\.ts"/, // They spy on the console, or stand in for a window.
 ]
 
 /** P5 */
