@@ -10,6 +10,7 @@ import { Chip } from "../parts/Glyph.tsx"
 import { ListEnd } from "../parts/ListEnd.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { OpenCard } from "../parts/OpenCard.tsx"
+import { Stale } from "../parts/Stale.tsx"
 import { Ago, Since } from "../parts/Time.tsx"
 import { useChanges } from "../state/Changes.ts"
 import { heddle } from "../state/Deployment.ts"
@@ -30,10 +31,11 @@ export const Faults = ({ ownerId }: { readonly ownerId: string }) => {
         <h1>Faults</h1>
         <LiveBadge live={live} />
       </div>
+      <Stale list={list} />
       <p class="lead">
         Threads whose recovery fails. Each is tried again by itself; the others are not affected.
       </p>
-      {list.error === undefined ? undefined : <Failure error={list.error} again={list.more} />}
+      {list.error === undefined ? undefined : <Failure error={list.error} again={list.again} />}
       {list.isWhole && list.rows.length === 0 ? (
         <p class="empty">No thread of this owner has a fault.</p>
       ) : undefined}

@@ -7,6 +7,7 @@ import { hrefOf } from "../lib/Route.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { ListEnd } from "../parts/ListEnd.tsx"
+import { Stale } from "../parts/Stale.tsx"
 import { Since } from "../parts/Time.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { VirtualList } from "../parts/VirtualList.tsx"
@@ -126,6 +127,7 @@ const Head = ({
         {plural(count, "obligation")}
         {list.isWhole ? undefined : ` among those of ${countOf(list.rows.length)} read so far`}
       </span>
+      <Stale list={list} />
     </p>
   </form>
 )
@@ -152,7 +154,7 @@ export const Obligations = ({
       </div>
       <p class="lead">What is in somebody's way, thread by thread, and since when.</p>
       <Head ownerId={ownerId} blocker={blocker} count={shown.length} list={list} />
-      {list.error === undefined ? undefined : <Failure error={list.error} again={list.more} />}
+      {list.error === undefined ? undefined : <Failure error={list.error} again={list.again} />}
       {list.isWhole && shown.length === 0 ? (
         <p class="empty">
           {blocker === undefined ? "Nothing is in anybody's way." : `Nothing waits by ${blocker}.`}

@@ -54,7 +54,7 @@ export const SearchHits = ({
           <span class="tone-ready">The index is being built: some may be missing.</span>
         ) : undefined}
       </p>
-      {list.error === undefined ? undefined : <Failure error={list.error} again={list.more} />}
+      {list.error === undefined ? undefined : <Failure error={list.error} again={list.again} />}
       {list.isWhole && list.rows.length === 0 ? (
         <p class="empty">
           No title has these words, and no outcome, where this deployment searches outcomes.

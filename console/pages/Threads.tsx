@@ -217,7 +217,7 @@ const List = (props: FilterProps) => {
         <span class="spring" />
         <LiveBadge live={live} />
       </p>
-      {list.error === undefined ? undefined : <Failure error={list.error} again={list.more} />}
+      {list.error === undefined ? undefined : <Failure error={list.error} again={list.again} />}
       {list.isWhole && list.rows.length === 0 ? (
         <p class="empty">No thread of this owner is like that.</p>
       ) : undefined}

@@ -6,7 +6,8 @@ import { type Live, startLive } from "./Live.ts"
 import { ownerNews } from "./OwnerNews.ts"
 import { paced } from "./Paced.ts"
 
-const pauseMillis = 2_000
+/** What it means is a list of pages that is read once more. */
+const pauseMillis = 6_000
 
 export const useChanges = (ownerId: string, changed: () => Promise<void>): Live => {
   const latest = useRef(changed)
@@ -16,7 +17,7 @@ export const useChanges = (ownerId: string, changed: () => Promise<void>): Live 
     return startLive<WatchFrame>({
       open: (leaving) => heddle.watch({ ownerId }, { signal: leaving }),
       take: (frame) => {
-        if (frame._tag === "Opened" || frame._tag === "Lane") tell()
+        if (frame._tag !== "Ended") tell()
       },
       anyNews: ownerNews(ownerId),
     })
