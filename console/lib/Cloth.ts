@@ -7,6 +7,7 @@
  * - W1 The rows are bounded, and so are the stretches of each.
  * - W2 A row gives way only to a lane that changes when all are taken, and of those at rest the one that changed longest ago.
  *   Who wants a person gives way last.
+ * - W3 A row says no more than was told: what was missed is found again, and a lane that may be in any condition is in none.
  */
 import type { LaneStatus } from "../../client/sdk/index.ts"
 import { conditionOf } from "./Condition.ts"
@@ -59,6 +60,13 @@ const leastOf = (rows: ReadonlyArray<ClothRow>): ClothRow | undefined =>
     .filter((row) => worthOf(row) < 2)
     .toSorted((a, b) => worthOf(a) - worthOf(b) || lastTold(a) - lastTold(b))[0]
 
+/** In its place: the others stay where they are. */
+const instead = (
+  rows: ReadonlyArray<ClothRow>,
+  least: ClothRow,
+  fresh: ClothRow,
+): ReadonlyArray<ClothRow> => rows.map((row) => (row === least ? fresh : row))
+
 const grown = (row: ClothRow, told: Stretch, workAt: number | undefined): ClothRow => {
   const same = presentOf(row).condition === told.condition && row.stretches.length > 0
   const stretches = same ? row.stretches : [...row.stretches, told].slice(-stretchesMax) // W1
@@ -90,21 +98,45 @@ export const weave = (cloth: Cloth, { at, condition, threadId, workAt }: Told): 
   const least = leastOf(rows)
   if (least === undefined || worthOf(least) > worthOf(fresh))
     return { ...cloth, unseen: cloth.unseen + 1 } // W1
-  // In its place: the others stay where they are. // W2
-  return { ...cloth, rows: rows.map((row) => (row === least ? fresh : row)) }
+  return { ...cloth, rows: instead(rows, least, fresh) } // W2
 }
 
-/** Begins the cloth with lanes as they were found: before those that were told of meanwhile, without a mark. */
-export const begin = (cloth: Cloth, found: ReadonlyArray<Omit<Told, "workAt">>): Cloth => {
+/** Lanes as they were found by how they stand. */
+export interface Found {
+  readonly lanes: ReadonlyArray<Omit<Told, "workAt">>
+  /** Whether every lane that is not at rest is among them. */
+  readonly isWhole: boolean
+  /** When they began to be read: what was told later is newer. */
+  readonly at: number
+}
+
+/** A row that was not told of since. // W3 */
+const foundAgain = (row: ClothRow, { at, isWhole, lanes }: Found): ClothRow => {
+  if (lastTold(row) >= at) return row
+  const lane = lanes.find(({ threadId }) => threadId === row.threadId)
+  const condition = lane?.condition ?? (isWhole ? "idle" : "untold")
+  if (condition === presentOf(row).condition) return row
+  const stretches = [...row.stretches, { condition, fromAt: at }].slice(-stretchesMax) // W1
+  return { threadId: row.threadId, stretches, told: row.told }
+}
+
+/** Begins the cloth with lanes as they were found, without a mark, and takes up again what was missed of those that are here. */
+export const begin = (cloth: Cloth, found: Found): Cloth => {
   const here = new Set(cloth.rows.map(({ threadId }) => threadId))
-  const fresh = found
+  const fresh = found.lanes
     .filter(({ threadId }) => !here.has(threadId))
     .map(({ at, condition, threadId }): ClothRow => ({
       threadId,
       stretches: [{ condition, fromAt: at }],
       told: [],
     }))
-  return { ...cloth, rows: [...fresh, ...cloth.rows].slice(0, rowsMax) } // W1
+  let rows: ReadonlyArray<ClothRow> = cloth.rows.map((row) => foundAgain(row, found))
+  const first = fresh.slice(0, Math.max(0, rowsMax - rows.length)) // W1
+  for (const row of fresh.slice(first.length)) {
+    const least = leastOf(rows)
+    if (least !== undefined && worthOf(least) < worthOf(row)) rows = instead(rows, least, row) // W2
+  }
+  return { ...cloth, rows: [...first, ...rows] }
 }
 
 /** Weaves a lane as the owner's stream tells it. A lane that is no more is at rest. */

@@ -36,6 +36,7 @@ const words: Readonly<Record<string, Words>> = {
   failed: { label: "failed", means: "has ended with a failure" },
   aborted: { label: "aborted", means: "was ended on somebody's word" },
   joined: { label: "joined", means: "was taken by another run" },
+  untold: { label: "not known", means: "was not told of since the stream was lost" },
   queued: { label: "queued", means: "waits for its turn" },
 }
 

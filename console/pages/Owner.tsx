@@ -9,7 +9,7 @@ import { ClothView } from "../parts/ClothView.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { Ago, Since } from "../parts/Time.tsx"
-import { openOwner, type OwnerView } from "../state/OwnerView.ts"
+import { type Asked, openOwner, type OwnerView } from "../state/OwnerView.ts"
 
 const Counter = ({
   children,
@@ -80,12 +80,23 @@ const Panel = ({
   </section>
 )
 
-const Waits = ({ view: { owed, ownerId } }: { readonly view: OwnerView }) => {
-  const { value } = owed
+/** Why what a panel shows could not be asked for, and may be old. */
+const Unanswered = ({ asked, view }: { readonly asked: Asked; readonly view: OwnerView }) => {
+  const error = view.failures[asked].value
+  return error === undefined ? undefined : <Failure error={error} again={view.again[asked]} />
+}
+
+const isAsking = ({ failures }: OwnerView, asked: Asked): boolean =>
+  failures[asked].value === undefined
+
+const Waits = ({ view }: { readonly view: OwnerView }) => {
+  const { ownerId } = view
+  const { value } = view.owed
   const most = Math.max(1, ...(value?.kinds.map(({ count }) => count) ?? []))
   return (
     <Panel id="waits-title" title="In the way">
-      {value === undefined ? <p class="empty">Counting…</p> : undefined}
+      <Unanswered view={view} asked="owed" />
+      {value === undefined && isAsking(view, "owed") ? <p class="empty">Counting…</p> : undefined}
       {value?.count === 0 ? (
         <p class="empty">Nothing is in anybody's way{value.isComplete ? "" : " so far"}.</p>
       ) : undefined}
@@ -147,14 +158,17 @@ const Faults = ({ view: { faults, isFound, ownerId } }: { readonly view: OwnerVi
   </Panel>
 )
 
-const Running = ({ view: { ownerId, running } }: { readonly view: OwnerView }) => (
+const Running = ({ view }: { readonly view: OwnerView }) => (
   <Panel id="running-title" title="Running turns">
-    {running.value === undefined ? <p class="empty">Asking…</p> : undefined}
-    {running.value?.length === 0 ? <p class="empty">No attempt is under way.</p> : undefined}
+    <Unanswered view={view} asked="running" />
+    {view.running.value === undefined && isAsking(view, "running") ? (
+      <p class="empty">Asking…</p>
+    ) : undefined}
+    {view.running.value?.length === 0 ? <p class="empty">No attempt is under way.</p> : undefined}
     <ul class="rows">
-      {running.value?.map(({ activeAt, head, threadId, title }) => (
+      {view.running.value?.map(({ activeAt, head, threadId, title }) => (
         <li key={threadId}>
-          <a class="row-link" href={hrefOf({ page: "thread", ownerId, threadId })}>
+          <a class="row-link" href={hrefOf({ page: "thread", ownerId: view.ownerId, threadId })}>
             <span class="mono">{threadId}</span>
             <span class="clip">{straight(title ?? "")}</span>
             <span class="mono dim">{head?.agent}</span>
@@ -225,16 +239,15 @@ const useOwner = (ownerId: string): OwnerView => {
 export const Owner = ({ ownerId }: { readonly ownerId: string }) => {
   const view = useOwner(ownerId)
   const status = view.status.value
-  const error = view.error.value
   return (
     <div class="page">
       <div class="page-head">
         <h1 class="mono">{ownerId}</h1>
         <LiveBadge live={view.live} />
       </div>
-      {error === undefined ? undefined : <Failure error={error} again={view.reload} />}
+      <Unanswered view={view} asked="status" />
       {status === undefined ? (
-        <p class="empty">{error === undefined ? "Asking the owner…" : undefined}</p>
+        <p class="empty">{isAsking(view, "status") ? "Asking the owner…" : undefined}</p>
       ) : (
         <>
           {status.dirty === undefined ? (
@@ -247,6 +260,7 @@ export const Owner = ({ ownerId }: { readonly ownerId: string }) => {
           <Counters status={status} />
         </>
       )}
+      <Unanswered view={view} asked="found" />
       <div class="overview">
         <ClothView view={view} />
         <div class="aside">

@@ -4,6 +4,8 @@
  *
  * - V1 Nothing is asked while nothing changes, or nobody looks.
  * - V2 What is asked is bounded, however many lanes there are: what was not counted is said to be more.
+ * - V3 Each thing that is asked has a failure of its own, which stands until that thing was answered.
+ * - V4 What was told while the stream did not stand, or the reader was too slow, is looked for again.
  */
 import { signal } from "@preact/signals"
 import type {
@@ -11,6 +13,7 @@ import type {
   MaintenancePassReport,
   MaintenanceStatus,
   RecoveryFault,
+  ThreadPage,
   ThreadSummary,
   WatchFrame,
 } from "../../client/sdk/index.ts"
@@ -27,15 +30,28 @@ const foundMax = 12
 const runningMax = 50
 const owedPagesMax = 8
 
-/** The conditions whose lanes the cloth begins with. */
-const found = ["faulted", "unknown", "paused", "running", "ready", "suspended"] as const
+/** The conditions whose lanes the cloth begins with: all but that of those that rest. */
+const found = [
+  "condemned",
+  "faulted",
+  "unknown",
+  "paused",
+  "running",
+  "ready",
+  "suspended",
+] as const
+
+/** What is asked, each at its own pace. */
+export type Asked = "status" | "running" | "owed" | "found"
 
 export interface OwnerView {
   readonly ownerId: string
   readonly status: { readonly value: MaintenanceStatus | undefined }
   /** Those that the owner remembers and those that were told before, the newest first. */
   readonly passes: { readonly value: ReadonlyArray<MaintenancePassReport> }
-  readonly error: { readonly value: unknown }
+  /** Why each was not answered the last time, where that was so. */
+  readonly failures: Readonly<Record<Asked, { readonly value: unknown }>>
+  readonly again: Readonly<Record<Asked, () => void>>
   readonly cloth: { readonly value: Cloth }
   /** Whether the lanes that owe something were read: before that nothing is known of them, or of faults. */
   readonly isFound: { readonly value: boolean }
@@ -44,7 +60,6 @@ export interface OwnerView {
   readonly owed: { readonly value: Owed | undefined }
   readonly sinceAt: number
   readonly live: Live
-  readonly reload: () => void
   readonly stop: () => void
 }
 
@@ -65,7 +80,12 @@ const readOwed = async (ownerId: string, ended: AbortSignal): Promise<Owed> => {
 const makeSignals = () => ({
   status: signal<MaintenanceStatus | undefined>(undefined),
   passes: signal<ReadonlyArray<MaintenancePassReport>>([]),
-  error: signal<unknown>(undefined),
+  failures: {
+    status: signal<unknown>(undefined),
+    running: signal<unknown>(undefined),
+    owed: signal<unknown>(undefined),
+    found: signal<unknown>(undefined),
+  },
   cloth: signal<Cloth>(emptyCloth),
   isFound: signal(false),
   faults: signal<ReadonlyMap<string, RecoveryFault>>(new Map()),
@@ -94,58 +114,72 @@ const takeFault = ({ faults }: Signals, { fault, threadId }: LaneStatus): void =
   faults.value = after
 }
 
-/** Begins the cloth with the lanes that owe something. */
-const readFound = async (
-  ownerId: string,
-  { cloth, isFound }: Signals,
-  ended: AbortSignal,
-): Promise<void> => {
-  const pages = await Promise.all(
-    found.map((state) =>
-      heddle.listThreads({ ownerId, state, limit: foundMax }, { signal: ended }),
-    ),
-  )
+/** Faults that nobody told to be over, and are not in the list of all of them. // V4 */
+const dropFaults = (
+  { faults }: Signals,
+  before: ReadonlyMap<string, RecoveryFault>,
+  faulted: ThreadPage,
+): void => {
+  if (faulted.next !== undefined || faulted.behind === true) return
+  const still = new Set(faulted.threads.map(({ threadId }) => threadId))
+  const isOver = ([threadId, fault]: readonly [string, RecoveryFault]) =>
+    before.get(threadId) === fault && !still.has(threadId)
+  const left = [...faults.value].filter((entry) => !isOver(entry))
+  if (left.length < faults.value.size) faults.value = new Map(left)
+}
+
+/** Begins the cloth with the lanes that owe something, and finds again what was missed. */
+const readFound = async (ownerId: string, signals: Signals, ended: AbortSignal): Promise<void> => {
   const at = Date.now()
+  const before = signals.faults.value
+  const ask = (state: (typeof found)[number]) =>
+    heddle.listThreads({ ownerId, state, limit: foundMax }, { signal: ended })
+  const [faulted, ...others] = await Promise.all([
+    ask("faulted"),
+    ...found.filter((state) => state !== "faulted").map(ask),
+  ])
+  const pages = [faulted, ...others]
   const threads = pages.flatMap((page) => page.threads)
-  cloth.value = begin(
-    cloth.value,
-    threads.map(({ activeAt = at, state = "idle", threadId }) => ({
-      threadId,
-      condition: state,
-      at: activeAt,
-    })),
-  )
-  isFound.value = true
+  const lanes = threads.map(({ activeAt = at, state = "idle", threadId }) => ({
+    threadId,
+    condition: state,
+    at: activeAt,
+  }))
+  const isWhole = pages.every(({ behind, next }) => next === undefined && behind !== true)
+  signals.cloth.value = begin(signals.cloth.value, { lanes, isWhole, at }) // V4
+  dropFaults(signals, before, faulted)
+  signals.isFound.value = true
 }
 
 /** Asks what is counted, at their own paces. */
-const readers = (ownerId: string, signals: Signals, ended: AbortSignal) => {
-  const reading = (read: () => Promise<void>) => async () => {
-    if (ended.aborted) return
-    try {
-      await asking(read)
-      signals.error.value = undefined
-    } catch (error) {
-      if (!ended.aborted) signals.error.value = error
-    }
-  }
+const readers = (
+  ownerId: string,
+  signals: Signals,
+  ended: AbortSignal,
+): Readonly<Record<Asked, () => void>> => {
+  const reading = (asked: Asked, millis: number, read: () => Promise<void>) =>
+    paced(millis, async () => {
+      const failure = signals.failures[asked]
+      if (ended.aborted) return
+      try {
+        await asking(read)
+        failure.value = undefined // V3
+      } catch (error) {
+        if (!ended.aborted) failure.value = error
+      }
+    })
   return {
-    status: paced(
-      statusMillis,
-      reading(async () => {
-        takeStatus(signals, await heddle.maintenanceStatus({ ownerId }, { signal: ended }))
-      }),
-    ),
-    counts: paced(
-      countsMillis,
-      reading(async () => {
-        const running = { ownerId, state: "running", limit: runningMax } as const
-        const { threads } = await heddle.listThreads(running, { signal: ended })
-        signals.running.value = threads
-        signals.owed.value = await readOwed(ownerId, ended)
-      }),
-    ),
-    found: reading(() => readFound(ownerId, signals, ended)),
+    status: reading("status", statusMillis, async () => {
+      takeStatus(signals, await heddle.maintenanceStatus({ ownerId }, { signal: ended }))
+    }),
+    running: reading("running", countsMillis, async () => {
+      const running = { ownerId, state: "running", limit: runningMax } as const
+      signals.running.value = (await heddle.listThreads(running, { signal: ended })).threads
+    }),
+    owed: reading("owed", countsMillis, async () => {
+      signals.owed.value = await readOwed(ownerId, ended)
+    }),
+    found: reading("found", countsMillis, () => readFound(ownerId, signals, ended)),
   }
 }
 
@@ -174,15 +208,18 @@ export const openOwner = (ownerId: string): OwnerView => {
   const take = weaver(signals)
   const reload = () => {
     read.status()
-    read.counts()
+    read.running()
+    read.owed()
   }
   const live = startLive<WatchFrame>({
     open: (leaving) => heddle.watch({ ownerId }, { signal: leaving }),
     take: (frame) => {
       if (frame._tag === "Opened") {
+        // The faults that there are come behind it.
         signals.faults.value = new Map()
-        void read.found()
+        read.found() // V4
       }
+      if (frame._tag === "Gap") read.found() // V4
       if (frame._tag === "Lane") take(frame.lane)
       if (frame._tag !== "Ended") reload() // V1
     },
@@ -194,13 +231,16 @@ export const openOwner = (ownerId: string): OwnerView => {
     },
   })
   reload()
-  const forget = onNewToken(reload)
+  const forget = onNewToken(() => {
+    reload()
+    if (signals.failures.found.value !== undefined) read.found()
+  })
   return {
     ...signals,
     ownerId,
     sinceAt: Date.now(),
     live,
-    reload,
+    again: read,
     stop: () => {
       forget()
       live.stop()

@@ -109,13 +109,45 @@ describe("the cloth", () => {
   it("has no mark where a lane was found as it stood, and is at rest where it is no more", () => {
     const early = told(emptyCloth, "b", "running", 2)
     const found = ["a", "b"].map((threadId) => ({ threadId, condition: "paused", at: 1 }))
-    const cloth = begin(early, found)
+    const cloth = begin(early, { lanes: found, isWhole: true, at: 1 })
     expect(cloth.rows.map((row) => [row.threadId, row.told, presentOf(row).condition])).toEqual([
       ["a", [], "paused"],
       ["b", [2], "running"],
     ])
     const gone = weaveLane(cloth, laneOf({ known: false, nonterminal: 1 }), 2)
     expect(presentOf(gone.rows[0] as never)).toEqual({ condition: "idle", fromAt: 2 })
+  })
+
+  it("that was found again stands as it is now: at rest where it is in no list, not known where a list was cut", () => {
+    let cloth = told(emptyCloth, "changed", "running", 10)
+    cloth = told(cloth, "gone", "running", 11)
+    cloth = told(cloth, "same", "faulted", 12)
+    cloth = told(cloth, "newer", "running", 30)
+    const lanes = [
+      { threadId: "changed", condition: "paused", at: 15 },
+      { threadId: "same", condition: "faulted", at: 12 },
+      { threadId: "newer", condition: "ready", at: 16 },
+      { threadId: "more", condition: "ready", at: 17 },
+    ]
+    const standing = (isWhole: boolean) =>
+      begin(cloth, { lanes, isWhole, at: 20 }).rows.map((row) => {
+        const { condition, fromAt } = presentOf(row)
+        return `${row.threadId} ${condition} ${fromAt} ${row.told.length}`
+      })
+    const others = ["same faulted 12 1", "newer running 30 1"]
+    const before = ["more ready 17 0", "changed paused 20 1"]
+    expect(standing(true)).toEqual([...before, "gone idle 20 1", ...others])
+    expect(standing(false)).toEqual([...before, "gone untold 20 1", ...others])
+  })
+
+  it("takes the place of one at rest where all are taken, and of no other, when it is found", () => {
+    let cloth = emptyCloth
+    for (let nth = 0; nth < rowsMax; nth++) cloth = told(cloth, `lane-${nth}`, "running", nth)
+    cloth = told(cloth, "lane-3", "idle", 100)
+    const running = { isWhole: false, at: 0 }
+    const lanes = ["a", "b"].map((threadId) => ({ threadId, condition: "running", at: 200 }))
+    const found = begin(cloth, { ...running, lanes })
+    expect(threadIds(found)).toEqual(threadIds(cloth).with(3, "a"))
   })
 
   it("is bounded, and lanes keep their places in it: who is at rest gives way, and who wants a person stays", () => {
@@ -146,16 +178,14 @@ describe("the cloth", () => {
     let cloth = told(emptyCloth, "a", "ready", 0)
     cloth = told(cloth, "a", "running", 600)
     cloth = told(cloth, "a", "idle", 900)
-    const [row] = cloth.rows
-    const drawn = drawnOf(row as never, { now: 1_000, windowMillis: 500 })
-    expect(drawn).toEqual([
+    const drawnAt = (now: number) =>
+      cloth.rows.flatMap((row) => drawnOf(row, { now, windowMillis: 500 }))
+    expect(drawnAt(1_000)).toEqual([
       { condition: "ready", from: 0, to: 0.2 },
       { condition: "running", from: 0.2, to: 0.8 },
       { condition: "idle", from: 0.8, to: 1 },
     ])
-    expect(drawnOf(row as never, { now: 5_000, windowMillis: 500 })).toEqual([
-      { condition: "idle", from: 0, to: 1 },
-    ])
+    expect(drawnAt(5_000)).toEqual([{ condition: "idle", from: 0, to: 1 }])
     expect(placeOf(750, { now: 1_000, windowMillis: 500 })).toBe(0.5)
   })
 })
