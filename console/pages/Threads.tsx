@@ -1,20 +1,20 @@
 /** The threads of an owner: all of them or those that stand in some way, and the search in what they say. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks"
-import type { ListThreadsPayload, ThreadSummary, WatchFrame } from "../../client/sdk/index.ts"
-import { conditionOf, wordsOf } from "../lib/Condition.ts"
+import { useEffect, useRef, useState } from "preact/hooks"
+import type { ListThreadsPayload, ThreadSummary } from "../../client/sdk/index.ts"
+import { wordsOf } from "../lib/Condition.ts"
 import { countOf, plural, straight } from "../lib/Format.ts"
 import { hrefOf, type ThreadFilter } from "../lib/Route.ts"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
 import { ListEnd } from "../parts/ListEnd.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
+import { Stale } from "../parts/Stale.tsx"
 import { Ago } from "../parts/Time.tsx"
 import { VirtualList } from "../parts/VirtualList.tsx"
 import { heddle } from "../state/Deployment.ts"
-import { type Live, startLive } from "../state/Live.ts"
+import { elsewhereMax, useLanes } from "../state/Lanes.ts"
 import { replaceWith } from "../state/Location.ts"
-import { ownerNews } from "../state/OwnerNews.ts"
-import { type PagedList, usePages } from "../state/Pages.ts"
+import { usePages } from "../state/Pages.ts"
 import { SearchHits } from "./SearchHits.tsx"
 
 const states = [
@@ -149,41 +149,6 @@ const Row = ({ ownerId, thread }: { readonly ownerId: string; readonly thread: T
   </a>
 )
 
-/** The row as the owner tells it now. */
-const changedBy = (frames: ReadonlyMap<string, ThreadSummary["state"]>) => (row: ThreadSummary) => {
-  const state = frames.get(row.threadId)
-  return state === undefined || state === row.state ? row : { ...row, state, activeAt: Date.now() }
-}
-
-/** Rows that are here change as their lanes do; lanes that are not here are counted. */
-const useChanges = (ownerId: string, list: PagedList<ThreadSummary>) => {
-  const [elsewhere, setElsewhere] = useState<ReadonlySet<string>>(new Set())
-  const here = useRef<ReadonlySet<string>>(new Set())
-  here.current = useMemo(() => new Set(list.rows.map(({ threadId }) => threadId)), [list.rows])
-  const { change } = list
-  const live = useMemo((): Live => {
-    let waiting = new Map<string, ThreadSummary["state"]>()
-    const flush = () => {
-      const all = waiting
-      waiting = new Map()
-      change(changedBy(all))
-      const others = [...all.keys()].filter((threadId) => !here.current.has(threadId))
-      if (others.length > 0) setElsewhere((before) => new Set([...before, ...others]))
-    }
-    return startLive<WatchFrame>({
-      open: (signal) => heddle.watch({ ownerId }, { signal }),
-      take: (frame) => {
-        if (frame._tag !== "Lane") return
-        if (waiting.size === 0) setTimeout(flush, typingMillis)
-        waiting.set(frame.lane.threadId, frame.lane.known ? conditionOf(frame.lane) : "idle")
-      },
-      anyNews: ownerNews(ownerId),
-    })
-  }, [ownerId])
-  useEffect(() => live.stop, [live])
-  return { live, elsewhere, forget: () => setElsewhere(new Set()) }
-}
-
 const List = (props: FilterProps) => {
   const { ownerId } = props
   const query = queryOf(props)
@@ -194,11 +159,7 @@ const List = (props: FilterProps) => {
     )
     return { rows: page.threads, next: page.next, behind: page.behind }
   })
-  const { elsewhere, forget, live } = useChanges(ownerId, list)
-  const again = () => {
-    forget()
-    list.reload()
-  }
+  const { elsewhere, live } = useLanes(ownerId, list)
   return (
     <>
       <p class="list-head">
@@ -209,11 +170,13 @@ const List = (props: FilterProps) => {
         {list.behind === true ? (
           <span class="tone-ready">The list is being built anew: some may be missing.</span>
         ) : undefined}
-        {elsewhere.size > 0 ? (
-          <button type="button" class="link" onClick={again}>
-            {plural(elsewhere.size, "other thread")} changed: list again
+        {elsewhere > 0 && !list.isStale ? (
+          <button type="button" class="link" onClick={list.reload}>
+            {plural(elsewhere, "other thread")}
+            {elsewhere < elsewhereMax ? undefined : " or more"} changed: list again
           </button>
         ) : undefined}
+        <Stale list={list} />
         <span class="spring" />
         <LiveBadge live={live} />
       </p>

@@ -56,12 +56,12 @@ const emptyPagesMax = 20
 const askFor = async <Row>(
   ask: Ask<Row>,
   after: string | undefined,
-  signal: AbortSignal,
+  ended: AbortSignal,
 ): Promise<Page<Row>> => {
-  let page = await ask(after, signal)
+  let page = await ask(after, ended)
   for (let looks = 1; page.rows.length === 0 && page.next !== undefined; looks++) {
     if (looks >= emptyPagesMax) break
-    page = await ask(page.next, signal)
+    page = await ask(page.next, ended)
   }
   return page
 }
@@ -74,13 +74,13 @@ const refreshedPagesMax = 8
 const readAgain = async <Row>(
   ask: Ask<Row>,
   count: number,
-  signal: AbortSignal,
+  ended: AbortSignal,
 ): Promise<Page<Row> | undefined> => {
   if (count > refreshedRowsMax) return undefined
-  let whole = await ask(undefined, signal)
+  let whole = await ask(undefined, ended)
   for (let pages = 1; whole.next !== undefined && whole.rows.length < Math.max(1, count); pages++) {
     if (pages >= refreshedPagesMax) return undefined
-    const page = await ask(whole.next, signal)
+    const page = await ask(whole.next, ended)
     whole = { ...page, rows: [...whole.rows, ...page.rows] }
   }
   return whole
