@@ -1,6 +1,6 @@
 /** What goes wrong at the console: tokens that end, deployments that go away, and what strangers have written. */
 import { describe, expect, it } from "vitest"
-import { command, control, openLine, openWorld, tokenFor, url } from "./world.ts"
+import { command, control, openLine, openWorld, tokenFor, until, url, type World } from "./world.ts"
 
 const hostile = `</script><script>window.hurt = 1</script><img src=x onerror="window.hurt = 1"><svg onload="window.hurt = 1">`
 
@@ -150,6 +150,75 @@ describe("a stream that ends by itself", () => {
     await signIn()
     await main.locator('[data-live="Resting"]').waitFor()
     expect(opened).toBe(1)
+  })
+})
+
+/** Refuses a call of this operation in the deployment's place, the one that is counted so. */
+const refusing = async (page: World["page"], operation: string, which: number): Promise<void> => {
+  let asked = 0
+  await page.route("**/rpc", (route) => {
+    const [line = "{}"] = (route.request().postData() ?? "").split("\n")
+    const { id, tag } = JSON.parse(line) as { readonly id: string; readonly tag: string }
+    if (tag === operation) asked += 1
+    if (tag !== operation || asked !== which) return route.continue()
+    const error = { _tag: "Unavailable", retryable: true, overloaded: true, reason: "too much" }
+    const exit = { _tag: "Failure", cause: [{ _tag: "Fail", error }] }
+    const answer = JSON.stringify({ _tag: "Exit", requestId: id, exit })
+    return route.fulfill({ contentType: "application/x-ndjson", body: `${answer}\n` })
+  })
+}
+
+describe("what failed once", () => {
+  it("is a list that is read when it is tried again, and forgets what it failed with", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    const input = { order: "7", cents: 9_900 }
+    await heddle.submit({ ownerId, threadId: "refund-7", agent: "refund", input })
+    await refusing(page, "obligations", 2)
+    await goTo("obligations")
+    await signIn()
+    await main.getByText(/^1 obligation$/).waitFor()
+    await main.getByText("too much").waitFor()
+    await main.getByRole("button", { name: "Try again" }).click()
+    await main.getByText("too much").waitFor({ state: "detached" })
+    await main.getByText(/^1 obligation$/).waitFor()
+  })
+
+  it("is an old submission, which is found when its thread's older records are tried again", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    const threadId = "long"
+    const one = { threadId, agent: "echo", input: null }
+    const { submissionId } = await heddle.submit({ ownerId, ...one })
+    await heddle.submitMany({ ownerId, submissions: Array.from({ length: 100 }, () => one) })
+    await until(
+      "all have settled",
+      async () => (await heddle.maintenanceStatus({ ownerId })).nonterminal === 0,
+    )
+    await refusing(page, "history", 2)
+    await goTo(`threads/${threadId}?submission=${submissionId}`)
+    await signIn()
+    await main.getByText("too much").waitFor()
+    await main.getByRole("button", { name: "Try again" }).click()
+    await main.getByRole("button", { name: /^Settled/ }).waitFor()
+    expect(await main.getByText("too much").count()).toBe(0)
+  })
+
+  it("is a thread that could not be read, which goes on where it was once it is repaired", async () => {
+    const { goTo, heddle, main, ownerId, page, signIn } = await openWorld()
+    const place = { ownerId, threadId: "sick" }
+    await heddle.submit({ ...place, agent: "tally", input: { gate: ownerId } })
+    await until("it works", async () =>
+      (await heddle.history(place)).records.some(({ kind }) => kind === "StepCompleted"),
+    )
+    await control("damage", `${ownerId}/sick`)
+    await goTo("threads/sick")
+    await signIn()
+    await page.locator('[data-live="Waiting"][title*="do not decode"]').waitFor()
+    await main.getByText("ThreadUnreadable").first().waitFor()
+    await control("heal", `${ownerId}/sick`)
+    await control("open", ownerId)
+    await page.locator('[data-live="Live"]').waitFor()
+    await main.getByRole("button", { name: /^Settled/ }).waitFor()
+    await main.getByText("ThreadUnreadable").first().waitFor({ state: "detached" })
   })
 })
 
