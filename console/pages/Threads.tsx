@@ -13,6 +13,7 @@ import { VirtualList } from "../parts/VirtualList.tsx"
 import { heddle } from "../state/Deployment.ts"
 import { type Live, startLive } from "../state/Live.ts"
 import { replaceWith } from "../state/Location.ts"
+import { present } from "../state/Now.ts"
 import { ownerNews } from "../state/OwnerNews.ts"
 import { type PagedList, usePages } from "../state/Pages.ts"
 import { SearchHits } from "./SearchHits.tsx"
@@ -152,7 +153,7 @@ const Row = ({ ownerId, thread }: { readonly ownerId: string; readonly thread: T
 /** The row as the owner tells it now. */
 const changedBy = (frames: ReadonlyMap<string, ThreadSummary["state"]>) => (row: ThreadSummary) => {
   const state = frames.get(row.threadId)
-  return state === undefined || state === row.state ? row : { ...row, state, activeAt: Date.now() }
+  return state === undefined || state === row.state ? row : { ...row, state, activeAt: present() }
 }
 
 /** Rows that are here change as their lanes do; lanes that are not here are counted. */

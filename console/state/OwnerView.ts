@@ -18,6 +18,7 @@ import { begin, type Cloth, emptyCloth, weaveLane } from "../lib/Cloth.ts"
 import { type Owed, owedOf } from "../lib/Owed.ts"
 import { asking, heddle } from "./Deployment.ts"
 import { type Live, startLive } from "./Live.ts"
+import { present } from "./Now.ts"
 import { paced } from "./Paced.ts"
 import { onNewToken } from "./Session.ts"
 
@@ -105,7 +106,7 @@ const readFound = async (
       heddle.listThreads({ ownerId, state, limit: foundMax }, { signal: ended }),
     ),
   )
-  const at = Date.now()
+  const at = present()
   const threads = pages.flatMap((page) => page.threads)
   cloth.value = begin(
     cloth.value,
@@ -161,7 +162,7 @@ const weaver = (signals: Signals): ((lane: LaneStatus) => void) => {
   }
   return (lane) => {
     takeFault(signals, lane)
-    waiting.push({ lane, at: Date.now() })
+    waiting.push({ lane, at: present() })
     if (waiting.length === 1) setTimeout(flush, 50)
   }
 }
@@ -198,7 +199,7 @@ export const openOwner = (ownerId: string): OwnerView => {
   return {
     ...signals,
     ownerId,
-    sinceAt: Date.now(),
+    sinceAt: present(),
     live,
     reload,
     stop: () => {

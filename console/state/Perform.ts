@@ -4,6 +4,7 @@ import type { Command, ResolutionTag } from "../lib/Commands.ts"
 import { wordsOf } from "../lib/Condition.ts"
 import { agoOf } from "../lib/Format.ts"
 import { asking, heddle } from "./Deployment.ts"
+import { present } from "./Now.ts"
 
 /** What was typed beside the command. */
 export interface Said {
@@ -42,8 +43,7 @@ const perform = async (ownerId: string, command: Command, said: Said): Promise<s
     }
     case "retry": {
       const reply = await heddle.retry({ ...words, submissionId: command.submissionId })
-      const when =
-        reply.dueAt === undefined ? "" : ` It is tried ${agoOf(reply.dueAt, Date.now())}.`
+      const when = reply.dueAt === undefined ? "" : ` It is tried ${agoOf(reply.dueAt, present())}.`
       return `${nowStands(reply.state)}${when}`
     }
     case "abort": {
