@@ -1,6 +1,6 @@
 /** Numbers, times and values as the console shows them. */
 import { describe, expect, it } from "vitest"
-import { pauseMillis, restMillis } from "../../../console/lib/Backoff.ts"
+import { lookMillis, pauseMillis, restMillis } from "../../../console/lib/Backoff.ts"
 import {
   agoOf,
   clip,
@@ -126,5 +126,10 @@ describe("what was lost", () => {
     expect(least).toEqual([250, 500, 1_000, 15_000])
     expect(most).toEqual([500, 1_000, 2_000, 30_000])
     expect([1, 2, 3, 4, 9].map(restMillis)).toEqual([15_000, 30_000, 60_000, 120_000, 120_000])
+  })
+  it("of what is tried at a time comes soon after it, and later each time where nothing has come of it", () => {
+    expect(lookMillis({ untilMillis: 9_000, looks: 0 })).toBe(10_500)
+    const late = [0, 1, 2, 20].map((looks) => lookMillis({ untilMillis: -600_000, looks }))
+    expect(late).toEqual([1_500, 3_000, 6_000, 60_000])
   })
 })
