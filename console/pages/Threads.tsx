@@ -16,6 +16,7 @@ import { replaceWith } from "../state/Location.ts"
 import { present } from "../state/Now.ts"
 import { ownerNews } from "../state/OwnerNews.ts"
 import { type PagedList, usePages } from "../state/Pages.ts"
+import { useTyped } from "../state/Typed.ts"
 import { SearchHits } from "./SearchHits.tsx"
 
 const states = [
@@ -33,21 +34,6 @@ const typingMillis = 250
 
 /** A page is soon read, and soon drawn. */
 const pageThreads = 128
-
-/** A text as it is typed, told once the typing rests. */
-const useTyped = (given: string, told: (text: string) => void) => {
-  const [text, setText] = useState(given)
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  useEffect(() => setText(given), [given])
-  // Whoever has left the page meanwhile is not led back to it.
-  useEffect(() => () => clearTimeout(timer.current), [])
-  const type = (typed: string) => {
-    setText(typed)
-    clearTimeout(timer.current)
-    timer.current = setTimeout(() => told(typed), typingMillis)
-  }
-  return { text, type }
-}
 
 interface FilterProps {
   readonly ownerId: string
