@@ -2,10 +2,10 @@
 import type { RecoveryExplanation, RecoveryFault } from "../../client/sdk/index.ts"
 import { useEffect, useRef } from "preact/hooks"
 import { lookMillis } from "../lib/Backoff.ts"
-import { plural, stampOf } from "../lib/Format.ts"
+import { plural, stampOf, straight } from "../lib/Format.ts"
 import { listedAs } from "../lib/Named.ts"
 import { hrefOf } from "../lib/Route.ts"
-import { isPaused } from "../lib/Standing.ts"
+import { isPaused, pauseCommand } from "../lib/Standing.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
@@ -44,8 +44,8 @@ export const Faults = ({ ownerId }: { readonly ownerId: string }) => {
           <li key={threadId}>
             <a class="row-link" href={hrefOf({ page: "fault", ownerId, threadId })}>
               <Chip condition="faulted" />
-              <span class="mono">{threadId}</span>
-              <span class="mono dim">{head?.agent}</span>
+              <span class="mono clip">{threadId}</span>
+              <span class="mono clip dim">{head?.agent}</span>
               <span class="numbers dim">
                 {activeAt === undefined ? undefined : <Ago at={activeAt} />}
               </span>
@@ -92,12 +92,13 @@ const FaultFacts = ({ fault }: { readonly fault: RecoveryFault }) => (
   <dl class="facts">
     <dt>What failed</dt>
     <dd>
-      <span class="mono">{fault.failure.operation}</span> ({fault.failure.phase},{" "}
+      <span class="mono">{straight(fault.failure.operation)}</span> ({fault.failure.phase},{" "}
       {fault.failure.reason})
     </dd>
     <dt>With</dt>
     <dd>
-      <strong class="tone-faulted">{fault.failure.tag}</strong>: {fault.failure.message}
+      <strong class="tone-faulted">{straight(fault.failure.tag)}</strong>:{" "}
+      {straight(fault.failure.message)}
     </dd>
     <dt>Since</dt>
     <dd>
@@ -149,7 +150,7 @@ const Acts = ({
   readonly done: () => void
 }) => {
   const submissionId = known?.submissionId
-  const pause = known?.paused === true ? "resume" : "pause"
+  const pause = pauseCommand(threadId, known?.open ?? [], known)
   return (
     <span class="buttons">
       {submissionId === undefined || known?.fault === null ? undefined : (
@@ -159,7 +160,7 @@ const Acts = ({
           done={done}
         />
       )}
-      <CommandButton quiet ownerId={ownerId} command={{ kind: pause, threadId }} done={done} />
+      <CommandButton quiet ownerId={ownerId} command={pause} done={done} />
       <a class="button quiet small" href={hrefOf({ page: "thread", ownerId, threadId })}>
         The thread
       </a>

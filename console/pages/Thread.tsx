@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks"
 import { plural, previewOf, straight } from "../lib/Format.ts"
 import { listedAs } from "../lib/Named.ts"
 import { hrefOf } from "../lib/Route.ts"
-import { isPaused, standingOf } from "../lib/Standing.ts"
+import { isPaused, pauseCommand, standingOf } from "../lib/Standing.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
@@ -48,7 +48,7 @@ const Head = ({ view }: { readonly view: ThreadView }) => {
       <span class="buttons">
         <CommandButton
           ownerId={ownerId}
-          command={{ kind: paused ? "resume" : "pause", threadId }}
+          command={pauseCommand(threadId, open, view.lane.value, listed.value)}
           done={done}
         />
         <CommandButton quiet ownerId={ownerId} command={{ kind: "wake", threadId }} done={done} />
@@ -92,9 +92,9 @@ const Open = ({ view }: { readonly view: ThreadView }) => {
 const Chunks = ({ view }: { readonly view: ThreadView }) => {
   const chunks = view.chunks.value
   return chunks.length === 0 ? undefined : (
-    <p class="chunks" aria-label="What the run shows now">
+    <section class="chunks" aria-label="What the run shows now">
       {chunks.map((chunk) => previewOf(chunk, 80)).join(" ")}
-    </p>
+    </section>
   )
 }
 
