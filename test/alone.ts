@@ -5,7 +5,7 @@
 export const alone: ReadonlyArray<string> = [
   "test/unit/authorizer/authorizer.test.ts",
   "test/unit/client/Http.test.ts",
-  "test/unit/console/{clock,places}.test.ts",
+  "test/unit/console/{clock,notice,places}.test.ts",
   "test/unit/loom/{away,restored}.test.ts",
   "test/unit/observability/{JsonLog,Otlp}.test.ts",
   "test/unit/owner/{damage,deliver,directory,early-alarm,entry,faults,logs,missing-tool}.test.ts",

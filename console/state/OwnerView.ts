@@ -25,7 +25,8 @@ import { onNewToken } from "./Session.ts"
 const statusMillis = 1_000
 const countsMillis = 6_000
 const foundMax = 12
-const runningMax = 50
+/** How many of the lanes that run are asked for. */
+export const runningMax = 50
 const owedPagesMax = 8
 
 /** The conditions whose lanes the cloth begins with. */

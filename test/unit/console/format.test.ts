@@ -12,7 +12,7 @@ import {
   straight,
 } from "../../../console/lib/Format.ts"
 import { piecesOf } from "../../../console/lib/Snippet.ts"
-import { onlyOwner, tidyToken, wordsOfToken } from "../../../console/lib/Token.ts"
+import { isSameReader, onlyOwner, tidyToken, wordsOfToken } from "../../../console/lib/Token.ts"
 
 const second = 1_000
 const minute = 60 * second
@@ -102,6 +102,19 @@ describe("a token", () => {
   it("that names a pattern, several owners or none leads to none of them", () => {
     for (const owners of [["shop-*"], ["a", "b"], [], undefined])
       expect(onlyOwner(wordsOfToken(tokenOf({ owners })))).toBeUndefined()
+  })
+
+  it("is of the same reader where it is of one principal, who may see all the same owners", () => {
+    const ada = { principal: "ada", owners: ["shop-7"] }
+    const same = [
+      { ...ada, expiresAt: 1 },
+      { ...ada, owners: ["shop-8", "shop-7"] },
+      { ...ada, owners: ["*"] },
+    ]
+    for (const one of same) expect(isSameReader(ada, one)).toBe(true)
+    const others = [{ ...ada, owners: ["shop-8"] }, { ...ada, principal: "eve" }, {}]
+    for (const other of others) expect(isSameReader(ada, other)).toBe(false)
+    expect(isSameReader({}, ada)).toBe(true)
   })
 
   it("that cannot be read is one of which nothing is known", () => {
