@@ -79,14 +79,14 @@ export const Value = ({ label, value }: { readonly value: unknown; readonly labe
   const text = JSON.stringify(value) ?? ""
   if (isWhole || text.length <= shownCharacters) {
     return (
-      <pre class="json" aria-label={label}>
+      <pre class="json" role="group" aria-label={label}>
         <Json value={value} depth={0} />
       </pre>
     )
   }
   return (
     <div>
-      <pre class="json" aria-label={label}>
+      <pre class="json" role="group" aria-label={label}>
         {straight(`${text.slice(0, shownCharacters).toWellFormed()}…`)}
       </pre>
       <button type="button" class="link" onClick={() => setWhole(true)}>
