@@ -1,6 +1,6 @@
 /** A thread at fault, looked at while something becomes of it: by others, by itself, and by a clock that is wrong. */
 import { describe, expect, it } from "vitest"
-import { command, control, openWorld, until, type World } from "./world.ts"
+import { command, control, openWorld, tokenFor, until, type World } from "./world.ts"
 
 const threadId = "sick"
 
@@ -36,6 +36,36 @@ describe("the page of a fault", () => {
     await main.getByRole("button", { name: "Resume" }).waitFor()
     await control("open", ownerId)
     await main.getByText("No fault is recorded now").waitFor()
+  })
+
+  it("is asked again without a stream, and after a time at which it could not be asked", async () => {
+    const world = await openWorld()
+    const { goTo, main, ownerId, page, signIn } = world
+    await begin(world)
+    await damage(world)
+    await page.clock.install()
+    await goTo(`faults/${threadId}`)
+    await signIn(await tokenFor({ operations: ["recoveryStatus", "listThreads", "explain"] }))
+    await main.getByText("What failed").waitFor()
+    let isAway = true
+    await page.route("**/rpc", (route) =>
+      isAway && (route.request().postData() ?? "").includes('"recoveryStatus"')
+        ? route.abort()
+        : route.continue(),
+    )
+    const error = main.getByRole("alert").getByText("Unavailable")
+    await until("it could not be asked", async () => {
+      await page.clock.fastForward(30_000)
+      return (await error.count()) > 0
+    })
+    isAway = false
+    await control("heal", `${ownerId}/${threadId}`)
+    await control("open", ownerId)
+    await until("it is asked again", async () => {
+      await page.clock.fastForward(30_000)
+      return (await main.getByText("No fault is recorded now").count()) > 0
+    })
+    expect(await error.count()).toBe(0)
   })
 
   it("tells times by the deployment's clock, where the reader's is wrong", async () => {
