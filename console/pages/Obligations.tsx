@@ -173,7 +173,7 @@ export const Obligations = ({
         row={(index) => {
           const one = shown[index]
           return one === undefined ? undefined : (
-            <Row ownerId={ownerId} one={one} done={list.refresh} />
+            <Row ownerId={ownerId} one={one} done={() => void list.refresh()} />
           )
         }}
         onEnd={list.more}

@@ -70,13 +70,13 @@ describe("a text that is typed", () => {
             readonly history: { replaceState: (...given: ReadonlyArray<unknown>) => void }
           }
           const replace = history.replaceState.bind(history)
-          const field = input as unknown as { value: string; dispatchEvent: (it: Event) => void }
+          const own = input as unknown as { value: string; dispatchEvent: (it: Event) => void }
           history.replaceState = (...given) => {
             replace(...given)
-            if (field.value !== from) return
-            field.value = to
-            field.dispatchEvent(new Event("input", { bubbles: true }))
-            setTimeout(() => resolve(field.value), 100)
+            if (own.value !== from) return
+            own.value = to
+            own.dispatchEvent(new Event("input", { bubbles: true }))
+            setTimeout(() => resolve(own.value), 100)
           }
         }),
       ["abc", "abcd"] as const,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { rowKeysOf } from "../../../console/lib/RowKeys.ts"
 
-const keysOf = (text: string) => rowKeysOf([...text], (row) => row)
+const keysOf = (text: string) => rowKeysOf(text.split(""), (row) => row)
 
 describe("the keys of rows", () => {
   it("are those of the rows, wherever they stand", () => {

@@ -56,9 +56,9 @@ const isLogged = (line: string): boolean =>
   /^[A-Z]+$/.test(line) ||
   shapes.some((shape) => shape.exec(line)?.slice(1).every(isLogged) ?? false)
 
-const linesQuotedIn = (guide: string): ReadonlyArray<string> => [
-  ...[...guide.matchAll(/"message":"([^"]+)"/g)].map(([, line = ""]) => line),
-  ...[...guide.matchAll(/`([a-z]+ [a-z]+ [^`{}]+|[a-z]+ "[^`]+)`/g)].map(([, line = ""]) => line),
+const linesQuotedIn = (text: string): ReadonlyArray<string> => [
+  ...[...text.matchAll(/"message":"([^"]+)"/g)].map(([, line = ""]) => line),
+  ...[...text.matchAll(/`([a-z]+ [a-z]+ [^`{}]+|[a-z]+ "[^`]+)`/g)].map(([, line = ""]) => line),
 ]
 
 describe("the guide to observing", () => {
