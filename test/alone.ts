@@ -5,7 +5,7 @@
 export const alone: ReadonlyArray<string> = [
   "test/unit/authorizer/authorizer.test.ts",
   "test/unit/client/{Http,console}.test.ts",
-  "test/unit/console/{lanes,live,owner,pages,places,thread}.test.ts",
+  "test/unit/console/{clock,lanes,live,notice,owner,pages,places,thread}.test.ts",
   "test/unit/loom/{away,restored}.test.ts",
   "test/unit/observability/{JsonLog,Otlp}.test.ts",
   "test/unit/owner/{clock-ahead,damage,deliver,directory,early-alarm,entry,faults,logs,missing-tool}.test.ts",

@@ -8,7 +8,7 @@
  * - U4 A result that is refused for what this deployment knows of its tool stays refused: another one may know better.
  * - U3 The block that decides the last call of a parked submission makes it ready: no word needs a second
  *   transition to count.
- * - U4 What is to be aborted runs no more, whatever is said about its calls: it stays parked until its children have
+ * - U5 What is to be aborted runs no more, whatever is said about its calls: it stays parked until its children have
  *   settled, and holds nobody meanwhile.
  */
 import { Effect, Result } from "effect"
@@ -256,7 +256,7 @@ const resolveIn = (block: Block, command: Said, read: Read): Answer => {
   if (command.resolution._tag === "AbortSubmission") abort(block, row, command)
   else if (row.state !== "unknown") countAnew(block, row)
   else if (row.abort === null && storedCalls(block.sql, row.sequence).length === 0)
-    resume(block, row, retriesOf(row)) // U3 U4
+    resume(block, row, retriesOf(row)) // U3 U5
   return Result.succeed(stateOf(block, row.id))
 }
 

@@ -15,3 +15,19 @@ const restMaxMillis = 120_000
 /** The pause before the nth look at an owner that had nothing to tell at the looks before. */
 export const restMillis = (nth: number): number =>
   Math.min(restMaxMillis, restBaseMillis * 2 ** Math.max(0, nth - 1))
+
+const lookBaseMillis = 1_500
+const lookMaxMillis = 60_000
+
+/** The pause before one more look at what is tried at a given time: soon after that, and then longer each time. */
+export const lookMillis = ({
+  looks,
+  untilMillis,
+}: {
+  readonly untilMillis: number
+  /** Since that time was told. */
+  readonly looks: number
+}): number => {
+  const pause = Math.min(lookMaxMillis, lookBaseMillis * 2 ** looks)
+  return Math.max(0, untilMillis) + pause
+}

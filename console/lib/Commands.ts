@@ -3,6 +3,7 @@
  *
  * - O1 Every command says what it changes, what it leaves, and whether it can be taken back.
  */
+import { plural } from "./Format.ts"
 
 /** A command and what it is about. */
 export type Command =
@@ -27,7 +28,13 @@ export type Command =
       readonly threadId: string
       readonly submissionId: string
     }
-  | { readonly kind: "wake" | "pause" | "resume"; readonly threadId: string }
+  | { readonly kind: "wake" | "pause"; readonly threadId: string }
+  | {
+      readonly kind: "resume"
+      readonly threadId: string
+      /** What the thread tells of its pause, where that is known. */
+      readonly told?: string
+    }
 
 export type CommandKind = Command["kind"]
 
@@ -96,7 +103,7 @@ const words: Readonly<Record<CommandKind, Words>> = {
     verb: "Resume",
     title: "Resume the thread",
     consequence:
-      "Its work starts again, in order. Whoever paused it may have had a reason: it is told above.",
+      "Its work starts again, in order. Whoever paused it may have had a reason: know it before you do this.",
     grave: false,
   },
 }
@@ -131,6 +138,12 @@ export const resolutions = [
 ] as const
 
 export type ResolutionTag = (typeof resolutions)[number]["tag"]
+
+/** What is still to be said after one call was; nothing if that was all. */
+export const leftInDoubt = (undecided: number): string =>
+  undecided === 0
+    ? ""
+    : ` ${plural(undecided, "more call of it is", "more calls of it are")} in doubt.`
 
 /** The result as it was typed. */
 export const readResult = (

@@ -40,6 +40,19 @@ export const wordsOfToken = (token: string): TokenWords => {
   }
 }
 
+/**
+ * Whether a token is of who had the one before: the same principal, who may see all the same owners. Of a token that tells
+ * nothing of itself nobody was shown anything by name.
+ */
+export const isSameReader = (before: TokenWords, after: TokenWords): boolean => {
+  if (before.principal === undefined) return true
+  const sees = after.owners ?? []
+  return (
+    before.principal === after.principal &&
+    (before.owners ?? []).every((one) => sees.includes(one) || sees.includes("*"))
+  )
+}
+
 /** The one owner that a token is about, where it names one and no pattern. */
 export const onlyOwner = ({ owners }: TokenWords): string | undefined => {
   const [first, ...others] = owners ?? []

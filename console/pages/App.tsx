@@ -2,7 +2,7 @@
 import { hrefOf, type Route } from "../lib/Route.ts"
 import { Shell } from "../parts/Shell.tsx"
 import { route } from "../state/Location.ts"
-import { token } from "../state/Session.ts"
+import { reader, token } from "../state/Session.ts"
 import { Door } from "./Door.tsx"
 import { Fault, Faults } from "./Faults.tsx"
 import { Obligations } from "./Obligations.tsx"
@@ -55,6 +55,6 @@ export const App = () =>
     <Door />
   ) : (
     <Shell>
-      <PageOf at={route.value} />
+      <PageOf key={reader.value} at={route.value} />
     </Shell>
   )

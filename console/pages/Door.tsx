@@ -3,7 +3,7 @@ import { TokenForm } from "../parts/TokenForm.tsx"
 import { Mark } from "../parts/Mark.tsx"
 
 export const Door = () => (
-  <main class="door" id="main">
+  <main class="door" id="main" tabIndex={-1}>
     <Mark size={56} />
     <h1>Heddle</h1>
     <p>Look at the threads of this deployment, and decide what waits for somebody.</p>

@@ -1,9 +1,11 @@
 /** The threads of an owner that cannot be recovered, and each of them with what is known about it. */
 import type { RecoveryExplanation, RecoveryFault } from "../../client/sdk/index.ts"
-import { useEffect } from "preact/hooks"
-import { plural, stampOf } from "../lib/Format.ts"
+import { useEffect, useRef } from "preact/hooks"
+import { lookMillis } from "../lib/Backoff.ts"
+import { plural, stampOf, straight } from "../lib/Format.ts"
 import { listedAs } from "../lib/Named.ts"
 import { hrefOf } from "../lib/Route.ts"
+import { isPaused, pauseCommand } from "../lib/Standing.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
@@ -14,8 +16,8 @@ import { Stale } from "../parts/Stale.tsx"
 import { Ago, Since } from "../parts/Time.tsx"
 import { useChanges } from "../state/Changes.ts"
 import { heddle } from "../state/Deployment.ts"
-import { useLoad } from "../state/Load.ts"
-import { now, visible } from "../state/Now.ts"
+import { type Loaded, useLoad } from "../state/Load.ts"
+import { present, visible } from "../state/Now.ts"
 import { usePages } from "../state/Pages.ts"
 
 export const Faults = ({ ownerId }: { readonly ownerId: string }) => {
@@ -44,8 +46,8 @@ export const Faults = ({ ownerId }: { readonly ownerId: string }) => {
           <li key={threadId}>
             <a class="row-link" href={hrefOf({ page: "fault", ownerId, threadId })}>
               <Chip condition="faulted" />
-              <span class="mono">{threadId}</span>
-              <span class="mono dim">{head?.agent}</span>
+              <span class="mono clip">{threadId}</span>
+              <span class="mono clip dim">{head?.agent}</span>
               <span class="numbers dim">
                 {activeAt === undefined ? undefined : <Ago at={activeAt} />}
               </span>
@@ -65,6 +67,7 @@ interface Known {
   readonly unexplained: unknown
   /** How the owner sees its lane. */
   readonly condition: string
+  readonly paused: boolean
   /** Which submission a retry would name. */
   readonly submissionId: string | undefined
 }
@@ -83,19 +86,21 @@ const know = async (ownerId: string, threadId: string, signal: AbortSignal): Pro
   const thread = listed.threads.find((one) => one.threadId === threadId)
   const submissionId = explained.open[0]?.submissionId ?? thread?.head?.submissionId
   const condition = fault === null ? (thread?.state ?? "idle") : "faulted"
-  return { fault, ...explained, condition, submissionId }
+  const paused = isPaused(explained.open, thread)
+  return { fault, ...explained, condition, paused, submissionId }
 }
 
 const FaultFacts = ({ fault }: { readonly fault: RecoveryFault }) => (
   <dl class="facts">
     <dt>What failed</dt>
     <dd>
-      <span class="mono">{fault.failure.operation}</span> ({fault.failure.phase},{" "}
+      <span class="mono">{straight(fault.failure.operation)}</span> ({fault.failure.phase},{" "}
       {fault.failure.reason})
     </dd>
     <dt>With</dt>
     <dd>
-      <strong class="tone-faulted">{fault.failure.tag}</strong>: {fault.failure.message}
+      <strong class="tone-faulted">{straight(fault.failure.tag)}</strong>:{" "}
+      {straight(fault.failure.message)}
     </dd>
     <dt>Since</dt>
     <dd>
@@ -112,16 +117,27 @@ const FaultFacts = ({ fault }: { readonly fault: RecoveryFault }) => (
   </dl>
 )
 
-/** Asked again once the time of the next try has come, and while it is being tried. */
-const useFresh = (known: Known | undefined, reload: () => void): void => {
-  const retryAt = known?.fault?.retryAt
+/**
+ * Asked again once the time of the next try has come, and while nothing comes of it: what only the thread knows, and what a
+ * stream that cannot be had would tell.
+ */
+const useFresh = ({ isLoading, reload, value }: Loaded<Known>): void => {
+  const retryAt = value?.fault?.retryAt
   const isSeen = visible.value
+  const looked = useRef({ retryAt, looks: 0 })
   useEffect(() => {
-    if (retryAt === undefined || !isSeen) return undefined
-    const after = Math.max(1_500, retryAt - now.peek() + 1_500)
-    const timer = setTimeout(reload, after)
+    if (retryAt === undefined || !isSeen || isLoading) return undefined
+    if (looked.current.retryAt !== retryAt) looked.current = { retryAt, looks: 0 }
+    const { current } = looked
+    const timer = setTimeout(
+      () => {
+        current.looks += 1
+        reload()
+      },
+      lookMillis({ untilMillis: retryAt - present(), looks: current.looks }),
+    )
     return () => clearTimeout(timer)
-  }, [known, retryAt, isSeen])
+  }, [retryAt, isSeen, isLoading])
 }
 
 const Acts = ({
@@ -136,7 +152,7 @@ const Acts = ({
   readonly done: () => void
 }) => {
   const submissionId = known?.submissionId
-  const pause = known?.condition === "paused" ? "resume" : "pause"
+  const pause = pauseCommand(threadId, known?.open ?? [], known)
   return (
     <span class="buttons">
       {submissionId === undefined || known?.fault === null ? undefined : (
@@ -146,7 +162,7 @@ const Acts = ({
           done={done}
         />
       )}
-      <CommandButton quiet ownerId={ownerId} command={{ kind: pause, threadId }} done={done} />
+      <CommandButton quiet ownerId={ownerId} command={pause} done={done} />
       <a class="button quiet small" href={hrefOf({ page: "thread", ownerId, threadId })}>
         The thread
       </a>
@@ -165,12 +181,17 @@ export const Fault = ({
     know(ownerId, threadId, signal),
   )
   const { error, reload, value: known } = loaded
-  useFresh(known, reload)
+  const live = useChanges(ownerId, async () => reload(), threadId)
+  useFresh(loaded)
   return (
     <div class="page narrow">
       <div class="page-head">
         <h1 class="mono">{threadId}</h1>
         {known === undefined ? undefined : <Chip condition={known.condition} />}
+        {known?.paused === true && known.condition !== "paused" ? (
+          <Chip condition="paused" />
+        ) : undefined}
+        <LiveBadge live={live} />
         <span class="spring" />
         <Acts known={known} ownerId={ownerId} threadId={threadId} done={reload} />
       </div>

@@ -4,9 +4,11 @@ import type { Command } from "../lib/Commands.ts"
 import { askOf, humanBlockers, isHuman } from "../lib/Condition.ts"
 import { countOf, plural } from "../lib/Format.ts"
 import { hrefOf } from "../lib/Route.ts"
+import { rowKeysOf } from "../lib/RowKeys.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { ListEnd } from "../parts/ListEnd.tsx"
+import { Named } from "../parts/Named.tsx"
 import { Stale } from "../parts/Stale.tsx"
 import { Since } from "../parts/Time.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
@@ -45,6 +47,9 @@ const commandsOf = (one: Obligation): ReadonlyArray<Command> => {
   return ["fault", "binding", "outbox"].includes(blocker) ? [{ kind: "retry", ...at }] : []
 }
 
+const saysOf = ({ blocker, name, recordId, submissionId, threadId }: Obligation): string =>
+  JSON.stringify([threadId, submissionId, blocker, recordId, name])
+
 const hrefOfOne = (ownerId: string, { blocker, threadId }: Obligation): string =>
   hrefOf({ page: blocker === "fault" ? "fault" : "thread", ownerId, threadId })
 
@@ -66,7 +71,7 @@ const Row = ({
       {one.threadId}
     </a>
     <span class="mono clip dim">
-      {one.name}
+      {one.name === undefined ? undefined : <Named name={one.name} />}
       {one.agent === undefined ? undefined : ` (${one.agent})`}
     </span>
     <span class={`numbers severity-${one.severity}`}>
@@ -146,6 +151,7 @@ export const Obligations = ({
   })
   const live = useChanges(ownerId, list.refresh)
   const shown = list.rows.filter((one) => blocker === undefined || one.blocker === blocker)
+  const keys = rowKeysOf(shown, saysOf)
   return (
     <div class="page">
       <div class="page-head">
@@ -165,14 +171,11 @@ export const Obligations = ({
         count={shown.length}
         total={list.isWhole ? shown.length : -1}
         rowPixels={48}
-        keyOf={(index) => {
-          const one = shown[index]
-          return `${one?.threadId} ${one?.submissionId} ${one?.blocker} ${one?.recordId} ${index}`
-        }}
+        keyOf={(index) => keys[index] ?? ""}
         row={(index) => {
           const one = shown[index]
           return one === undefined ? undefined : (
-            <Row ownerId={ownerId} one={one} done={list.reload} />
+            <Row ownerId={ownerId} one={one} done={() => void list.refresh()} />
           )
         }}
         onEnd={list.more}

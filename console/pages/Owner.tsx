@@ -4,12 +4,12 @@ import { useEffect, useMemo } from "preact/hooks"
 import type { MaintenanceStatus } from "../../client/sdk/index.ts"
 import { askOf, isHuman } from "../lib/Condition.ts"
 import { clockOf, countOf, durationOf, straight } from "../lib/Format.ts"
-import { hrefOf } from "../lib/Route.ts"
+import { hrefOf, type Route } from "../lib/Route.ts"
 import { ClothView } from "../parts/ClothView.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { LiveBadge } from "../parts/LiveBadge.tsx"
 import { Ago, Since } from "../parts/Time.tsx"
-import { type Asked, openOwner, type OwnerView } from "../state/OwnerView.ts"
+import { type Asked, openOwner, type OwnerView, runningMax } from "../state/OwnerView.ts"
 
 const Counter = ({
   children,
@@ -129,6 +129,16 @@ const Waits = ({ view }: { readonly view: OwnerView }) => {
   )
 }
 
+/** What a panel does not list, and where it is. */
+const Rest = ({ children, to }: { readonly to: Route; readonly children: ComponentChildren }) => (
+  <p class="rest">
+    <a href={hrefOf(to)}>{children}</a>
+  </p>
+)
+
+/** Of so many faults a stream tells at its beginning. */
+const faultsTold = 256
+
 /** Nothing is said of faults before the stream has told them: their counter stands above. */
 const Faults = ({ view: { faults, isFound, ownerId } }: { readonly view: OwnerView }) => (
   <Panel id="faults-title" title="Faults">
@@ -143,8 +153,8 @@ const Faults = ({ view: { faults, isFound, ownerId } }: { readonly view: OwnerVi
       {[...faults.value.values()].map((fault) => (
         <li key={fault.threadId}>
           <a class="row-link" href={hrefOf({ page: "fault", ownerId, threadId: fault.threadId })}>
-            <span class="mono">{fault.threadId}</span>
-            <span class="tone-faulted">{fault.failure.tag}</span>
+            <span class="mono clip">{fault.threadId}</span>
+            <span class="clip tone-faulted">{straight(fault.failure.tag)}</span>
             <span class="dim">
               for <Since at={fault.firstFailedAt} />
             </span>
@@ -155,6 +165,9 @@ const Faults = ({ view: { faults, isFound, ownerId } }: { readonly view: OwnerVi
         </li>
       ))}
     </ul>
+    {faults.value.size >= faultsTold ? (
+      <Rest to={{ page: "faults", ownerId }}>There may be more: all faults</Rest>
+    ) : undefined}
   </Panel>
 )
 
@@ -169,9 +182,9 @@ const Running = ({ view }: { readonly view: OwnerView }) => (
       {view.running.value?.map(({ activeAt, head, threadId, title }) => (
         <li key={threadId}>
           <a class="row-link" href={hrefOf({ page: "thread", ownerId: view.ownerId, threadId })}>
-            <span class="mono">{threadId}</span>
+            <span class="mono clip">{threadId}</span>
             <span class="clip">{straight(title ?? "")}</span>
-            <span class="mono dim">{head?.agent}</span>
+            <span class="mono clip dim">{head?.agent}</span>
             <span class="numbers">
               {activeAt === undefined ? undefined : <Ago at={activeAt} />}
             </span>
@@ -179,6 +192,11 @@ const Running = ({ view }: { readonly view: OwnerView }) => (
         </li>
       ))}
     </ul>
+    {(view.running.value?.length ?? 0) >= runningMax ? (
+      <Rest to={{ page: "threads", ownerId: view.ownerId, filter: { state: "running" } }}>
+        There may be more: all that run
+      </Rest>
+    ) : undefined}
   </Panel>
 )
 
@@ -220,7 +238,7 @@ const HostLanes = ({ status }: { readonly status: MaintenanceStatus | undefined 
       <ul class="rows">
         {status.hostLanes.map(({ failures, name, nextAt, state }) => (
           <li key={name} class="row-link">
-            <span class="mono">{name}</span>
+            <span class="mono clip">{name}</span>
             <span class={state === "stopped" ? "tone-faulted" : undefined}>{state}</span>
             <span>{failures > 0 ? `${countOf(failures)} failed in a row` : undefined}</span>
             <span class="numbers">{nextAt === undefined ? undefined : <Ago at={nextAt} />}</span>

@@ -37,7 +37,7 @@ const ById = () => {
 const Row = ({ owner }: { readonly owner: OwnerSummary }) => (
   <li>
     <a class="row-link" href={hrefOf({ page: "owner", ownerId: owner.ownerId })}>
-      <span class="mono">{owner.ownerId}</span>
+      <span class="mono clip">{owner.ownerId}</span>
       <span>{owner.owed ? "owed something" : "owed nothing"}</span>
       <span class="dim">
         {owner.lookedAt === undefined ? "not looked at yet" : <Ago at={owner.lookedAt} />}

@@ -2,6 +2,7 @@
 import type { SearchHit } from "../../client/sdk/index.ts"
 import { plural } from "../lib/Format.ts"
 import { hrefOf } from "../lib/Route.ts"
+import { rowKeysOf } from "../lib/RowKeys.ts"
 import { piecesOf } from "../lib/Snippet.ts"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
@@ -43,6 +44,7 @@ export const SearchHits = ({
     const page = await heddle.search(asked, { signal })
     return { rows: page.hits, next: page.next, behind: page.behind }
   })
+  const keys = rowKeysOf(list.rows, ({ submissionId, threadId }) => `${threadId} ${submissionId}`)
   return (
     <>
       <p class="list-head">
@@ -65,10 +67,7 @@ export const SearchHits = ({
         count={list.rows.length}
         total={list.isWhole ? list.rows.length : -1}
         rowPixels={44}
-        keyOf={(index) => {
-          const hit = list.rows[index]
-          return `${hit?.threadId} ${hit?.submissionId} ${index}`
-        }}
+        keyOf={(index) => keys[index] ?? ""}
         row={(index) => {
           const hit = list.rows[index]
           return hit === undefined ? undefined : <Hit hit={hit} ownerId={ownerId} />

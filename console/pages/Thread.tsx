@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks"
 import { plural, previewOf, straight } from "../lib/Format.ts"
 import { listedAs } from "../lib/Named.ts"
 import { hrefOf } from "../lib/Route.ts"
-import { standingOf } from "../lib/Standing.ts"
+import { isPaused, pauseCommand, standingOf } from "../lib/Standing.ts"
 import { CommandButton } from "../parts/CommandButton.tsx"
 import { Failure } from "../parts/Failure.tsx"
 import { Chip } from "../parts/Glyph.tsx"
@@ -18,20 +18,24 @@ import { openThread, type ThreadView } from "../state/ThreadView.ts"
 
 const openShown = 8
 
-/** What it is called, where the list of threads knows. */
-const useTitle = ({ ownerId, threadId }: ThreadView): string | undefined => {
-  const { value } = useLoad(`title ${ownerId} ${threadId}`, async (signal) => {
+/** What its owner's list of threads says of it: its title, and that of a thread that says nothing of itself. */
+const useListed = ({ ownerId, threadId }: ThreadView) =>
+  useLoad(`listed ${ownerId} ${threadId}`, async (signal) => {
     const { threads } = await heddle.listThreads(listedAs(ownerId, threadId), { signal })
-    return threads.find((thread) => thread.threadId === threadId)?.title ?? ""
+    return threads.find((thread) => thread.threadId === threadId)
   })
-  return value
-}
 
 const Head = ({ view }: { readonly view: ThreadView }) => {
-  const { ownerId, reload, threadId } = view
-  const title = useTitle(view)
-  const standing = standingOf(view.open.value ?? [], view.lane.value)
-  const pause = standing === "paused" ? "resume" : "pause"
+  const { ownerId, threadId } = view
+  const listed = useListed(view)
+  const title = listed.value?.title
+  const open = view.open.value ?? []
+  const standing = standingOf(open, view.lane.value)
+  const paused = isPaused(open, view.lane.value, listed.value)
+  const done = () => {
+    view.reload()
+    listed.reload()
+  }
   return (
     <div class="page-head">
       <div>
@@ -39,11 +43,16 @@ const Head = ({ view }: { readonly view: ThreadView }) => {
         {title ? <p class="lead">{straight(title)}</p> : undefined}
       </div>
       {view.open.value === undefined ? undefined : <Chip condition={standing} />}
+      {paused && standing !== "paused" ? <Chip condition="paused" /> : undefined}
       <LiveBadge live={view.live} />
       <span class="spring" />
       <span class="buttons">
-        <CommandButton ownerId={ownerId} command={{ kind: pause, threadId }} done={reload} />
-        <CommandButton quiet ownerId={ownerId} command={{ kind: "wake", threadId }} done={reload} />
+        <CommandButton
+          ownerId={ownerId}
+          command={pauseCommand(threadId, open, view.lane.value, listed.value)}
+          done={done}
+        />
+        <CommandButton quiet ownerId={ownerId} command={{ kind: "wake", threadId }} done={done} />
         {standing === "faulted" ? (
           <a class="button" href={hrefOf({ page: "fault", ownerId, threadId })}>
             The fault
@@ -84,9 +93,9 @@ const Open = ({ view }: { readonly view: ThreadView }) => {
 const Chunks = ({ view }: { readonly view: ThreadView }) => {
   const chunks = view.chunks.value
   return chunks.length === 0 ? undefined : (
-    <p class="chunks" aria-label="What the run shows now">
+    <section class="chunks" aria-label="What the run shows now">
       {chunks.map((chunk) => previewOf(chunk, 80)).join(" ")}
-    </p>
+    </section>
   )
 }
 

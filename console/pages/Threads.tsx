@@ -1,5 +1,5 @@
 /** The threads of an owner: all of them or those that stand in some way, and the search in what they say. */
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useRef } from "preact/hooks"
 import type { ListThreadsPayload, ThreadSummary } from "../../client/sdk/index.ts"
 import { wordsOf } from "../lib/Condition.ts"
 import { countOf, plural, straight } from "../lib/Format.ts"
@@ -15,6 +15,7 @@ import { heddle } from "../state/Deployment.ts"
 import { elsewhereMax, useLanes } from "../state/Lanes.ts"
 import { replaceWith } from "../state/Location.ts"
 import { usePages } from "../state/Pages.ts"
+import { useTyped } from "../state/Typed.ts"
 import { SearchHits } from "./SearchHits.tsx"
 
 const states = [
@@ -28,25 +29,8 @@ const states = [
   "idle",
 ] as const
 
-const typingMillis = 250
-
 /** A page is soon read, and soon drawn. */
 const pageThreads = 128
-
-/** A text as it is typed, told once the typing rests. */
-const useTyped = (given: string, told: (text: string) => void) => {
-  const [text, setText] = useState(given)
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  useEffect(() => setText(given), [given])
-  // Whoever has left the page meanwhile is not led back to it.
-  useEffect(() => () => clearTimeout(timer.current), [])
-  const type = (typed: string) => {
-    setText(typed)
-    clearTimeout(timer.current)
-    timer.current = setTimeout(() => told(typed), typingMillis)
-  }
-  return { text, type }
-}
 
 interface FilterProps {
   readonly ownerId: string

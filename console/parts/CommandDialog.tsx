@@ -3,9 +3,9 @@
  *
  * - C1 A command is given once: the button waits for the answer.
  * - C2 A command that was refused leaves the form as it is.
- * - C3 An answer that comes after its form was left is told all the same, and closes no other form.
+ * - C3 An answer that comes after its form was left is told all the same, over whatever form is open then, and closes none.
  */
-import { useEffect, useId, useRef, useState } from "preact/hooks"
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks"
 import {
   hasWords,
   problemOf,
@@ -16,10 +16,13 @@ import {
 } from "../lib/Commands.ts"
 import { straight } from "../lib/Format.ts"
 import { type Asked, asked } from "../state/Asked.ts"
-import { tell } from "../state/Notice.ts"
+import { tell, tellFailure } from "../state/Notice.ts"
 import { performing, type Said } from "../state/Perform.ts"
 import { author, refused, setAuthor } from "../state/Session.ts"
 import { Failure } from "./Failure.tsx"
+import { Named } from "./Named.tsx"
+import { Notices } from "./Notices.tsx"
+import { Prose } from "./Prose.tsx"
 import { TokenForm } from "./TokenForm.tsx"
 import { Value } from "./Value.tsx"
 
@@ -116,15 +119,25 @@ const Words = ({ change, typed }: FieldsProps) => (
   </>
 )
 
-const About = ({ asked: { command } }: { readonly asked: Asked }) => (
+const About = ({ asked: { command, ownerId } }: { readonly asked: Asked }) => (
   <div class="about">
     <p class="mono">
-      {command.threadId}
-      {"name" in command ? ` · ${command.name}` : undefined}
+      {ownerId} · {command.threadId}
+      {"name" in command ? (
+        <>
+          {" "}
+          · <Named name={command.name} />
+        </>
+      ) : undefined}
       {"submissionId" in command ? <small> {command.submissionId}</small> : undefined}
     </p>
     {"summary" in command && command.summary !== undefined ? (
       <blockquote>{straight(command.summary)}</blockquote>
+    ) : undefined}
+    {"told" in command && command.told !== undefined ? (
+      <blockquote>
+        <Prose text={command.told} />
+      </blockquote>
     ) : undefined}
     {"data" in command && command.data !== undefined ? (
       <Value value={command.data} label="What the run tells about it" />
@@ -158,7 +171,7 @@ const useSending = (given: Asked, typed: Typed) => {
         given.done()
       },
       (refusal: unknown) => {
-        if (asked.value !== given) tell(refusedLate(given, refusal)) // C3
+        if (asked.value !== given) tellFailure(refusedLate(given, refusal)) // C3
         setSending(false)
         setError(refusal) // C2
       },
@@ -211,12 +224,19 @@ const Form = ({ given }: { readonly given: Asked }) => {
 export const CommandDialog = () => {
   const dialog = useRef<HTMLDialogElement>(null)
   const given = asked.value
-  useEffect(() => {
+  // With the form, and not after it: what had the focus goes while the dialog still knows where it came from.
+  useLayoutEffect(() => {
     if (given !== undefined) dialog.current?.showModal()
     else dialog.current?.close()
   }, [given])
   return (
-    <dialog ref={dialog} aria-labelledby="command-title" onClose={() => (asked.value = undefined)}>
+    <dialog
+      ref={dialog}
+      tabIndex={-1}
+      aria-labelledby="command-title"
+      onClose={() => (asked.value = undefined)}
+    >
+      <Notices isHere={given !== undefined} />
       {given === undefined || refused.value === undefined ? undefined : (
         <div class="renewal-inside">
           <p>

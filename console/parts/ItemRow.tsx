@@ -1,12 +1,17 @@
-/** One thing of a run in the timeline: its line, how long it took, and on demand all that is recorded of it. */
-import { useState } from "preact/hooks"
+/**
+ * One thing of a run in the timeline: its line, how long it took, and on demand all that is recorded of it.
+ *
+ * - I1 What is recorded is written out once, however long it is looked at: only the small parts that ask the time change.
+ */
+import { useMemo, useState } from "preact/hooks"
 import type { JournalRecord } from "../../client/sdk/index.ts"
-import { durationOf, stampOf } from "../lib/Format.ts"
+import { durationOf, stampOf, straight } from "../lib/Format.ts"
 import { fieldsOf, lineOf, titleOfKind } from "../lib/RecordWords.ts"
 import { hrefOf, type Route } from "../lib/Route.ts"
 import type { Group, Item } from "../lib/Timeline.ts"
 import { now } from "../state/Now.ts"
 import { Glyph } from "./Glyph.tsx"
+import { Named } from "./Named.tsx"
 import { Clock } from "./Time.tsx"
 import { Value } from "./Value.tsx"
 
@@ -34,11 +39,13 @@ const Span = ({ group, item }: { readonly group: Group; readonly item: Item }) =
   )
 }
 
-const lengthOf = (item: Item, at: number): string => {
+const lengthOf = (item: Item): string => {
   if (item.standing === "open" || item.standing === "unknown")
-    return durationOf(Math.floor((at - item.fromAt) / 1_000) * 1_000)
+    return durationOf(Math.floor((now.value - item.fromAt) / 1_000) * 1_000)
   return item.records.length > 1 ? durationOf(item.toAt - item.fromAt) : ""
 }
+
+const Length = ({ item }: { readonly item: Item }) => <span class="numbers">{lengthOf(item)}</span>
 
 /** The thread that the record names as its child's, or its message's. */
 const otherOf = ({ kind, ...rest }: JournalRecord, ownerId: string): Route | undefined => {
@@ -74,7 +81,10 @@ const RecordDetail = ({
     {record.pruned === true ? (
       <p class="dim">What it said was pruned: this deployment keeps it for a time only.</p>
     ) : (
-      <Value value={record.payload} label={`${titleOfKind(record.kind)} ${record.name ?? ""}`} />
+      <Value
+        value={record.payload}
+        label={straight(`${titleOfKind(record.kind)} ${record.name ?? ""}`)}
+      />
     )}
     <Other to={otherOf(record, ownerId)} />
   </section>
@@ -98,6 +108,7 @@ export const ItemRow = ({
 }) => {
   const [isOpen, setOpen] = useState(false)
   const [first] = item.records
+  const line = useMemo(() => lineOfItem(item), [item]) // I1
   return (
     <div class={`item standing-${item.standing}`} data-kind={first.kind}>
       <button
@@ -109,11 +120,16 @@ export const ItemRow = ({
         <Glyph condition={first.kind === "AttemptInterrupted" ? "failed" : glyphs[item.standing]} />
         <span class="item-name">
           {titleOfKind(first.kind)}
-          {item.name === undefined ? undefined : <span class="mono"> {item.name}</span>}
+          {item.name === undefined ? undefined : (
+            <span class="mono">
+              {" "}
+              <Named name={item.name} />
+            </span>
+          )}
         </span>
-        <span class="item-text">{lineOfItem(item)}</span>
+        <span class="item-text">{line}</span>
         <Span group={group} item={item} />
-        <span class="numbers">{lengthOf(item, now.value)}</span>
+        <Length item={item} />
         <span class="numbers dim">
           <Clock at={item.fromAt} />
         </span>

@@ -1,4 +1,9 @@
-/** How fresh the page is: whether its stream stands, and what happens if it does not. */
+/**
+ * How fresh the page is: whether its stream stands, and what happens if it does not.
+ *
+ * - B1 A change of its state is heard, once; the seconds that are counted down are only seen.
+ * - B2 A way to have it at once is where there is one: who is connected or away, or has no token, has none.
+ */
 import { agoOf, straight } from "../lib/Format.ts"
 import { unreachableSince } from "../state/Deployment.ts"
 import type { Live } from "../state/Live.ts"
@@ -7,6 +12,8 @@ import { now } from "../state/Now.ts"
 interface Told {
   readonly kind: "live" | "rest" | "lost"
   readonly text: string
+  /** What goes on behind the text. */
+  readonly count?: string
   readonly title: string
 }
 
@@ -32,7 +39,8 @@ const toldOf = ({ failure, state }: Live): Told => {
       const when = agoOf(Math.max(value.retryAt, now.value), now.value)
       return {
         kind: "lost",
-        text: `Lost, again ${when}`,
+        text: "Lost",
+        count: `, again ${when}`,
         title: `The stream is opened again from where it was. ${wordsOf(failure.value)}`,
       }
     }
@@ -43,28 +51,31 @@ const toldOf = ({ failure, state }: Live): Told => {
   }
 }
 
+/** The states that `again` ends. */
+const canBeHad = new Set(["Resting", "Waiting", "Refused", "Lost"]) // B2
+
 export const LiveBadge = ({ live }: { readonly live: Live }) => {
   const isLost = unreachableSince.value !== undefined && live.state.value._tag === "Live"
-  const { kind, text, title } = isLost
+  const told: Told = isLost
     ? {
         kind: "lost",
         text: "Reconnecting…",
         title: "The deployment cannot be reached; the stream goes on from where it was",
       }
     : toldOf(live)
+  const state = isLost ? "Lost" : live.state.value._tag
   return (
-    <output
-      class={`badge badge-${kind}`}
-      title={title}
-      data-live={isLost ? "Lost" : live.state.value._tag}
-    >
+    <span class={`badge badge-${told.kind}`} title={told.title} data-live={state}>
       <span class="badge-dot" aria-hidden />
-      {text}
-      {kind === "live" ? undefined : (
+      <output>{told.text}</output>
+      {told.count === undefined ? undefined : (
+        <span aria-hidden>{told.count}</span> // B1
+      )}
+      {canBeHad.has(state) ? (
         <button type="button" class="link" onClick={live.again}>
           now
         </button>
-      )}
-    </output>
+      ) : undefined}
+    </span>
   )
 }

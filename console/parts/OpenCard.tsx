@@ -1,11 +1,17 @@
-/** An open submission: what it waits for, who can end that, and what can be done about it here. */
+/**
+ * An open submission: what it waits for, who can end that, and what can be done about it here.
+ *
+ * - O1 Nobody approves what they have not read: where what the run asks is not among the records, there is the way to it.
+ */
 import type { ExplainedWait, JournalRecord, RecoveryExplanation } from "../../client/sdk/index.ts"
 import type { Command } from "../lib/Commands.ts"
 import { plural, straight } from "../lib/Format.ts"
+import { hrefOf } from "../lib/Route.ts"
 import { fieldsOf } from "../lib/RecordWords.ts"
 import { approvalOf } from "../lib/Timeline.ts"
 import { CommandButton } from "./CommandButton.tsx"
 import { Chip } from "./Glyph.tsx"
+import { Named } from "./Named.tsx"
 import { Prose } from "./Prose.tsx"
 import { Ago, Since } from "./Time.tsx"
 
@@ -13,6 +19,7 @@ export interface OpenProps {
   readonly ownerId: string
   readonly threadId: string
   readonly open: RecoveryExplanation
+  /** Those that are on the page. */
   readonly records: ReadonlyArray<JournalRecord>
   readonly done: () => void
 }
@@ -25,7 +32,8 @@ const decisionsOf = (
   const at = { threadId, submissionId }
   if (blocker === "approval" && name !== undefined) {
     const asked = approvalOf(records, { submissionId, name })
-    const { data, summary } = asked === undefined ? {} : fieldsOf(asked)
+    if (asked === undefined) return [] // O1
+    const { data, summary } = fieldsOf(asked)
     const about = {
       ...(typeof summary === "string" ? { summary } : {}),
       ...(data === undefined ? {} : { data }),
@@ -40,6 +48,11 @@ const decisionsOf = (
   return []
 }
 
+interface WaitProps {
+  readonly props: OpenProps
+  readonly wait: ExplainedWait
+}
+
 const who: Readonly<Record<string, string>> = {
   nobody: "goes on by itself",
   operator: "an operator can act",
@@ -47,11 +60,37 @@ const who: Readonly<Record<string, string>> = {
   caller: "somebody decides",
 }
 
-const Wait = ({ props, wait }: { readonly props: OpenProps; readonly wait: ExplainedWait }) => (
+/** What can be done about it here, or where it can be read. */
+const Decisions = ({ props, wait }: WaitProps) => {
+  const { done, open, ownerId, threadId } = props
+  const decisions = decisionsOf(props, wait)
+  const { submissionId } = open
+  return (
+    <p class="buttons">
+      {decisions.map((command) => (
+        <CommandButton key={command.kind} ownerId={ownerId} command={command} done={done} />
+      ))}
+      {wait.blocker === "approval" && decisions.length === 0 ? (
+        <a
+          class="button small"
+          href={hrefOf({ page: "thread", ownerId, threadId, submissionId })} // O1
+        >
+          What it asks
+        </a>
+      ) : undefined}
+    </p>
+  )
+}
+
+const Wait = ({ props, wait }: WaitProps) => (
   <li class={`wait wait-${wait.blocker}`}>
     <p class="wait-head">
       <strong>{wait.blocker}</strong>
-      {wait.name === undefined ? undefined : <span class="mono">{wait.name}</span>}
+      {wait.name === undefined ? undefined : (
+        <span class="mono">
+          <Named name={wait.name} />
+        </span>
+      )}
       {wait.sinceAt === undefined ? undefined : (
         <span class="dim">
           for <Since at={wait.sinceAt} />
@@ -67,16 +106,7 @@ const Wait = ({ props, wait }: { readonly props: OpenProps; readonly wait: Expla
     <p>
       <Prose text={wait.message} />
     </p>
-    <p class="buttons">
-      {decisionsOf(props, wait).map((command) => (
-        <CommandButton
-          key={command.kind}
-          ownerId={props.ownerId}
-          command={command}
-          done={props.done}
-        />
-      ))}
-    </p>
+    <Decisions props={props} wait={wait} />
   </li>
 )
 

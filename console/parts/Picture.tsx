@@ -6,7 +6,7 @@ import { useSignalEffect } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { MaintenancePassReport } from "../../client/sdk/index.ts"
 import { type ClothRow, drawnOf, placeOf } from "../lib/Cloth.ts"
-import { visible } from "../state/Now.ts"
+import { present, visible } from "../state/Now.ts"
 import { theme } from "../state/Theme.ts"
 
 export interface PictureProps {
@@ -104,7 +104,7 @@ const draw = (canvas: HTMLCanvasElement, props: PictureProps): void => {
   context.setTransform(ratio, 0, 0, ratio, 0, 0)
   context.clearRect(0, 0, width, height)
   const { windowMillis } = props
-  const board = { context, width, colours: coloursOf(canvas), now: Date.now(), windowMillis }
+  const board = { context, width, colours: coloursOf(canvas), now: present(), windowMillis }
   drawPasses(board, props.passes, height)
   for (const [index, row] of props.rows.entries()) drawRow(board, row, index * rowPixels)
 }

@@ -3,13 +3,16 @@ import type { ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import { durationOf } from "../lib/Format.ts"
 import { hrefOf, type Route, titleOf } from "../lib/Route.ts"
+import { asked } from "../state/Asked.ts"
+import { isNowhere, openForm, takesText } from "../state/Focus.ts"
 import { route } from "../state/Location.ts"
-import { notice } from "../state/Notice.ts"
 import { now } from "../state/Now.ts"
 import { refused, signOut, words } from "../state/Session.ts"
 import { nextTheme, theme } from "../state/Theme.ts"
 import { CommandDialog } from "./CommandDialog.tsx"
 import { Mark } from "./Mark.tsx"
+import { Named } from "./Named.tsx"
+import { Notices } from "./Notices.tsx"
 import { TokenForm } from "./TokenForm.tsx"
 
 const pagesOf = (ownerId: string): ReadonlyArray<readonly [string, Route]> => [
@@ -46,7 +49,7 @@ const Identity = () => {
   const left = expiresAt === undefined ? undefined : expiresAt - now.value
   return (
     <span class="identity">
-      {principal}
+      {principal === undefined ? undefined : <Named name={principal} />}
       {left !== undefined && left < soonMillis && left > 0 ? (
         <small> {durationOf(Math.floor(left / 1_000) * 1_000)} left</small>
       ) : undefined}
@@ -99,10 +102,30 @@ const Header = ({ ownerId }: { readonly ownerId: string | undefined }) => (
   </header>
 )
 
+/** Leads the reader to the form while it is there, and back to where they were; nobody is drawn away from what they type. */
+const useLed = (isHere: boolean) => {
+  const form = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    if (!isHere || openForm() !== null || takesText(before)) return undefined
+    form.current?.querySelector("input")?.focus()
+    return () => {
+      if (isNowhere() && before instanceof HTMLElement) before.focus({ preventScroll: true })
+    }
+  }, [isHere])
+  return form
+}
+
 /** Asks for another token over the page, which stays. */
-const Renewal = () =>
-  refused.value === undefined ? undefined : (
-    <section class="renewal" role="alertdialog" aria-label="The token is not taken any more">
+const Renewal = () => {
+  const form = useLed(refused.value !== undefined)
+  return refused.value === undefined ? undefined : (
+    <section
+      ref={form}
+      class="renewal"
+      role="alertdialog"
+      aria-label="The token is not taken any more"
+    >
       <div>
         <strong>Your token is not taken any more.</strong>
         <p>
@@ -112,6 +135,7 @@ const Renewal = () =>
       <TokenForm verb="Go on" />
     </section>
   )
+}
 
 const ownerOf = (at: Route): string | undefined => ("ownerId" in at ? at.ownerId : undefined)
 
@@ -143,7 +167,7 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
       <main id="main" ref={main} tabIndex={-1} aria-label={title}>
         {children}
       </main>
-      <output class={notice.value === "" ? "notice" : "notice shown"}>{notice.value}</output>
+      <Notices isHere={asked.value === undefined} />
       <CommandDialog />
     </>
   )

@@ -79,16 +79,18 @@ export const Value = ({ label, value }: { readonly value: unknown; readonly labe
   const text = JSON.stringify(value) ?? ""
   if (isWhole || text.length <= shownCharacters) {
     return (
-      <pre class="json" aria-label={label}>
-        <Json value={value} depth={0} />
-      </pre>
+      <figure aria-label={label}>
+        <pre class="json">
+          <Json value={value} depth={0} />
+        </pre>
+      </figure>
     )
   }
   return (
     <div>
-      <pre class="json" aria-label={label}>
-        {straight(`${text.slice(0, shownCharacters).toWellFormed()}…`)}
-      </pre>
+      <figure aria-label={label}>
+        <pre class="json">{straight(`${text.slice(0, shownCharacters).toWellFormed()}…`)}</pre>
+      </figure>
       <button type="button" class="link" onClick={() => setWhole(true)}>
         Show all {countOf(text.length)} characters
       </button>

@@ -9,7 +9,18 @@ import { paced } from "./Paced.ts"
 /** What it means is a list of pages that is read once more. */
 const pauseMillis = 6_000
 
-export const useChanges = (ownerId: string, changed: () => Promise<void>): Live => {
+/** Every lane may have changed where the stream begins, or has left some out. */
+const concerns = (frame: WatchFrame, threadId: string | undefined): boolean =>
+  frame._tag === "Lane"
+    ? threadId === undefined || frame.lane.threadId === threadId
+    : frame._tag === "Opened" || frame._tag === "Gap"
+
+/** Of all lanes, or of one thread's. */
+export const useChanges = (
+  ownerId: string,
+  changed: () => Promise<void>,
+  threadId?: string,
+): Live => {
   const latest = useRef(changed)
   latest.current = changed
   const live = useMemo(() => {
@@ -17,11 +28,11 @@ export const useChanges = (ownerId: string, changed: () => Promise<void>): Live 
     return startLive<WatchFrame>({
       open: (leaving) => heddle.watch({ ownerId }, { signal: leaving }),
       take: (frame) => {
-        if (frame._tag !== "Ended") tell()
+        if (concerns(frame, threadId)) tell()
       },
       anyNews: ownerNews(ownerId),
     })
-  }, [ownerId])
+  }, [ownerId, threadId])
   useEffect(() => live.stop, [live])
   return live
 }

@@ -6,20 +6,23 @@
  */
 import { signal } from "@preact/signals"
 import { createHeddle, HeddleError, isHeddleError } from "../../client/sdk/index.ts"
+import { present, timing } from "./Now.ts"
 import { refuse, token } from "./Session.ts"
 
 /** Since when the deployment cannot be reached; undefined while it can. */
 export const unreachableSince = signal<number | undefined>(undefined)
 
 const watchedFetch: typeof fetch = async (...given) => {
+  const hear = timing()
   try {
     const response = await fetch(...given)
+    hear(response.headers.get("date"))
     unreachableSince.value = undefined
     return response
   } catch (error) {
     // One that was given up by the page itself says nothing about the deployment.
     const isOwn = error instanceof DOMException && error.name === "AbortError"
-    if (!isOwn) unreachableSince.value ??= Date.now()
+    if (!isOwn) unreachableSince.value ??= present()
     throw error
   }
 }

@@ -3,11 +3,8 @@
  * types, or while a form is open.
  */
 import { hrefOf, type Route } from "../lib/Route.ts"
+import { openForm, takesText } from "./Focus.ts"
 import { goTo, route } from "./Location.ts"
-
-const isTyping = ({ target }: KeyboardEvent): boolean =>
-  target instanceof HTMLElement &&
-  (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
 
 const pagesOf = (ownerId: string): Readonly<Record<string, Route>> => ({
   o: { page: "owner", ownerId },
@@ -29,7 +26,7 @@ export const listenToKeys = (): void => {
   let goAt = 0
   addEventListener("keydown", (event) => {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
-    if (!isPlain || isTyping(event) || document.querySelector("dialog[open]") !== null) return
+    if (!isPlain || takesText(event.target) || openForm() !== null) return
     const at = route.value
     if (!("ownerId" in at)) return
     if (event.key === "/") {

@@ -10,6 +10,7 @@ import type { LaneStatus, ThreadSummary, WatchFrame } from "../../client/sdk/ind
 import { toldOf } from "../lib/ThreadRow.ts"
 import { heddle } from "./Deployment.ts"
 import { type Live, startLive } from "./Live.ts"
+import { present } from "./Now.ts"
 import { ownerNews } from "./OwnerNews.ts"
 import { paced } from "./Paced.ts"
 import type { PagedList } from "./Pages.ts"
@@ -40,7 +41,7 @@ export const watchLanes = (ownerId: string, list: () => ListOfThreads): Lanes =>
     const all = waiting
     waiting = new Map()
     const { change, rows } = list()
-    const at = Date.now()
+    const at = present()
     change((row) => {
       const lane = all.get(row.threadId)
       return lane === undefined ? row : toldOf(row, lane, at)

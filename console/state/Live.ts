@@ -11,7 +11,7 @@ import { effect, signal, type Signal } from "@preact/signals"
 import { pauseMillis, restMillis } from "../lib/Backoff.ts"
 import { isFinal } from "../lib/Final.ts"
 import { noticed } from "./Deployment.ts"
-import { visible } from "./Now.ts"
+import { present, visible } from "./Now.ts"
 import { refused, token, tokenCount } from "./Session.ts"
 import { until, untilVisible } from "./Until.ts"
 
@@ -149,7 +149,7 @@ const recover = async (course: Course, error: unknown, failures: number): Promis
     return anotherToken(course)
   }
   const millis = pauseMillis(failures, Math.random())
-  course.state.value = { _tag: "Waiting", retryAt: Date.now() + millis } // L2
+  course.state.value = { _tag: "Waiting", retryAt: present() + millis } // L2
   return pause(millis, stepOf(course))
 }
 

@@ -21,13 +21,15 @@ import { begin, type Cloth, emptyCloth, weaveLane } from "../lib/Cloth.ts"
 import { type Owed, owedOf } from "../lib/Owed.ts"
 import { asking, heddle } from "./Deployment.ts"
 import { type Live, startLive } from "./Live.ts"
+import { present } from "./Now.ts"
 import { paced } from "./Paced.ts"
 import { onNewToken } from "./Session.ts"
 
 const statusMillis = 1_000
 const countsMillis = 6_000
 const foundMax = 12
-const runningMax = 50
+/** How many of the lanes that run are asked for. */
+export const runningMax = 50
 const owedPagesMax = 8
 
 /** The conditions whose lanes the cloth begins with: all but that of those that rest. */
@@ -130,7 +132,7 @@ const dropFaults = (
 
 /** Begins the cloth with the lanes that owe something, and finds again what was missed. */
 const readFound = async (ownerId: string, signals: Signals, ended: AbortSignal): Promise<void> => {
-  const at = Date.now()
+  const at = present()
   const before = signals.faults.value
   const ask = (state: (typeof found)[number]) =>
     heddle.listThreads({ ownerId, state, limit: foundMax }, { signal: ended })
@@ -195,7 +197,7 @@ const weaver = (signals: Signals): ((lane: LaneStatus) => void) => {
   }
   return (lane) => {
     takeFault(signals, lane)
-    waiting.push({ lane, at: Date.now() })
+    waiting.push({ lane, at: present() })
     if (waiting.length === 1) setTimeout(flush, 50)
   }
 }
@@ -238,7 +240,7 @@ export const openOwner = (ownerId: string): OwnerView => {
   return {
     ...signals,
     ownerId,
-    sinceAt: Date.now(),
+    sinceAt: present(),
     live,
     again: read,
     stop: () => {

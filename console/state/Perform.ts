@@ -1,9 +1,10 @@
 /** Sends a command to the deployment, and says in a sentence what it came to. */
 import type { Json, Resolution } from "../../client/sdk/index.ts"
-import type { Command, ResolutionTag } from "../lib/Commands.ts"
+import { type Command, leftInDoubt, type ResolutionTag } from "../lib/Commands.ts"
 import { wordsOf } from "../lib/Condition.ts"
 import { agoOf } from "../lib/Format.ts"
 import { asking, heddle } from "./Deployment.ts"
+import { present } from "./Now.ts"
 
 /** What was typed beside the command. */
 export interface Said {
@@ -37,13 +38,11 @@ const perform = async (ownerId: string, command: Command, said: Said): Promise<s
       const { recordId, submissionId } = command
       const resolution = resolutionOf(said)
       const reply = await heddle.resolveUnknown({ ...words, submissionId, recordId, resolution })
-      const left = reply.undecided > 0 ? ` ${reply.undecided} more calls of it are in doubt.` : ""
-      return `Your word is on record. ${nowStands(reply.state)}${left}`
+      return `Your word is on record. ${nowStands(reply.state)}${leftInDoubt(reply.undecided)}`
     }
     case "retry": {
       const reply = await heddle.retry({ ...words, submissionId: command.submissionId })
-      const when =
-        reply.dueAt === undefined ? "" : ` It is tried ${agoOf(reply.dueAt, Date.now())}.`
+      const when = reply.dueAt === undefined ? "" : ` It is tried ${agoOf(reply.dueAt, present())}.`
       return `${nowStands(reply.state)}${when}`
     }
     case "abort": {

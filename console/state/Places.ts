@@ -2,10 +2,10 @@
  * Where the reader was: a page that is gone back to is as it was left.
  *
  * - B1 A step forward begins at the top of its page; a step back ends where that page was left.
- * - B2 What is kept is kept in memory, by the step on the way back; a few of them, and none of who has left.
+ * - B2 What is kept is kept in memory, by the step on the way back; a few of them, and none of another reader.
  */
 import { effect } from "@preact/signals"
-import { token } from "./Session.ts"
+import { reader, token } from "./Session.ts"
 
 interface Place {
   readonly scrollY: number
@@ -75,6 +75,9 @@ export const keeper = (): ((question: string, list: unknown) => void) => {
 }
 
 history.scrollRestoration = "manual"
+let of = reader.peek()
 effect(() => {
-  if (token.value === "") places.clear() // B2
+  if (token.value !== "" && reader.value === of) return
+  of = reader.value
+  places.clear() // B2
 })

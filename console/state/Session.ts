@@ -4,9 +4,10 @@
  * - S1 The token is in memory; in session storage only where somebody asked for it; never in an address, in local storage
  *   or on the page.
  * - S2 A token that is not taken any more leaves the page as it is: what waits for a new one goes on with it.
+ * - S3 What one reader was shown is left to no other: with the token of another one, as far as tokens tell, pages begin anew.
  */
 import { computed, effect, signal, untracked } from "@preact/signals"
-import { tidyToken, wordsOfToken } from "../lib/Token.ts"
+import { isSameReader, tidyToken, wordsOfToken } from "../lib/Token.ts"
 
 const tokenKey = "heddle.token"
 const authorKey = "heddle.author"
@@ -37,6 +38,9 @@ export const refused = signal<string | undefined>(undefined)
 
 /** Counts the tokens: what has failed with one is tried again with the next. */
 export const tokenCount = signal(0)
+
+/** Counts the readers: what is kept of one goes with them. */
+export const reader = signal(0)
 
 /** Calls at each new token, until the function that it gives is called. */
 export const onNewToken = (then: () => void): (() => void) => {
@@ -79,6 +83,7 @@ export const setAuthor = (name: string): void => {
 export const signIn = (pasted: string, keep: boolean): void => {
   const tidy = tidyToken(pasted)
   store(tokenKey, keep ? tidy : undefined) // S1
+  if (!isSameReader(words.value, wordsOfToken(tidy))) reader.value += 1 // S3
   token.value = tidy
   refused.value = undefined
   tokenCount.value += 1
@@ -90,6 +95,7 @@ export const signOut = (): void => {
   store(tokenKey, undefined)
   store(authorKey, undefined)
   typed.value = undefined
+  reader.value += 1
   token.value = ""
   refused.value = undefined
 }

@@ -126,7 +126,14 @@ describe("a form that was left while it was sent", () => {
     await main.getByRole("button", { name: "Resume" }).click()
     await dialog.getByLabel("Reason").fill("they are counted")
     await dialog.getByRole("button", { name: "Resume", exact: true }).click()
-    await page.getByText("Resume, order-1: it was not done.").waitFor()
+    const failure = page.getByRole("alert").getByText("Resume, order-1: it was not done.")
+    await failure.waitFor()
+    // Whoever has begun with something else is told there, and for as long as it takes.
+    await page.unroute("**/rpc")
+    await main.getByRole("button", { name: "Abort" }).click()
+    await dialog.getByText("Resume, order-1: it was not done.").waitFor()
+    await dialog.getByRole("button", { name: "Noted" }).click()
+    await failure.waitFor({ state: "detached" })
   })
 })
 

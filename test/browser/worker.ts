@@ -39,6 +39,17 @@ const tally = Agent.make("tally", {
   }),
 )
 
+/** Asks under a name that its caller gave. */
+const ask = Agent.make("ask", {
+  input: Schema.Struct({ name: Schema.String }),
+  output: Schema.Null,
+}).handler(
+  Effect.fnUntraced(function* ({ name }, run) {
+    yield* run.approval(name, { summary: "May it?" })
+    return null
+  }),
+)
+
 /** Gives back what it was given: whatever a stranger may have written. */
 const echo = Agent.make("echo", { input: Schema.Json, output: Schema.Json }).handler(
   Effect.fnUntraced(function* (input, run) {
@@ -69,6 +80,7 @@ const heddle = Heddle.make({
   agents: [
     tally,
     echo,
+    ask,
     charge,
     PlaceOrderLive,
     RefundLive,

@@ -70,6 +70,10 @@ export interface World {
   readonly forgive: () => void
 }
 
+/** What has the focus: the name of its element, in small letters. */
+export const placeIn = (page: Page): Promise<string> =>
+  page.evaluate<string>("document.activeElement.localName")
+
 /** Waits for a condition of the deployment. */
 export const until = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
   const end = performance.now() + 20_000

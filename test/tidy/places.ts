@@ -6,6 +6,7 @@
  * - P3 Objects take time, chance and timers from their host.
  * - P4 One file, and the constructors of the classes, know the platform's state.
  * - P5 A unit test that takes over what its process has once runs alone.
+ * - P6 One file of the console asks the reader's clock, which may be wrong.
  */
 import { matchesGlob } from "node:path"
 import { alone } from "../alone.ts"
@@ -108,6 +109,20 @@ export const oneAdapterKnowsThePlatform = ({ sources }: Repository): ReadonlyArr
       file.names
         .filter(({ name }) => /^DurableObject(State|Storage|Transaction)$/.test(last(name))) // P4
         .map((name) => at(file, name, "known to the platform adapter alone")),
+    )
+
+const consoleClock = "console/state/Now.ts"
+
+/** P6 */
+export const oneFileAsksTheReadersClock = ({ sources }: Repository): ReadonlyArray<Violation> =>
+  sources
+    .filter((file) => folderOf(file.path) === "console" && file.path !== consoleClock) // P6
+    .flatMap((file) =>
+      file.names
+        .filter(({ name }) =>
+          /^(globalThis\.)?Date\.now$|^(new )?(globalThis\.)?Date\(\)$/.test(name),
+        )
+        .map((name) => at(file, name, `ask ${consoleClock} for the deployment's time`)),
     )
 
 const takesOver = [

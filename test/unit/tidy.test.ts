@@ -233,6 +233,20 @@ const placeFacts: ReadonlyArray<Fact> = [
     ],
   },
   {
+    title: "the console asks one file what time it is",
+    rule: places.oneFileAsksTheReadersClock,
+    samples: [
+      {
+        bad: { "console/pages/A.tsx": "const a = Date.now()\nconst b = new Date()" },
+        finds: ["console/pages/A.tsx:1: Date.now", "console/pages/A.tsx:2: new Date()"],
+        good: {
+          "console/pages/A.tsx": "const a = present(); new Date(a)",
+          "console/state/Now.ts": "Date.now()",
+        },
+      },
+    ],
+  },
+  {
     title: "one adapter and the two classes know the platform's state",
     rule: places.oneAdapterKnowsThePlatform,
     samples: [

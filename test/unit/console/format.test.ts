@@ -1,6 +1,6 @@
 /** Numbers, times and values as the console shows them. */
 import { describe, expect, it } from "vitest"
-import { pauseMillis, restMillis } from "../../../console/lib/Backoff.ts"
+import { lookMillis, pauseMillis, restMillis } from "../../../console/lib/Backoff.ts"
 import {
   agoOf,
   clip,
@@ -12,7 +12,7 @@ import {
   straight,
 } from "../../../console/lib/Format.ts"
 import { piecesOf } from "../../../console/lib/Snippet.ts"
-import { onlyOwner, tidyToken, wordsOfToken } from "../../../console/lib/Token.ts"
+import { isSameReader, onlyOwner, tidyToken, wordsOfToken } from "../../../console/lib/Token.ts"
 
 const second = 1_000
 const minute = 60 * second
@@ -108,6 +108,19 @@ describe("a token", () => {
       expect(onlyOwner(wordsOfToken(tokenOf({ owners })))).toBeUndefined()
   })
 
+  it("is of the same reader where it is of one principal, who may see all the same owners", () => {
+    const ada = { principal: "ada", owners: ["shop-7"] }
+    const same = [
+      { ...ada, expiresAt: 1 },
+      { ...ada, owners: ["shop-8", "shop-7"] },
+      { ...ada, owners: ["*"] },
+    ]
+    for (const one of same) expect(isSameReader(ada, one)).toBe(true)
+    const others = [{ ...ada, owners: ["shop-8"] }, { ...ada, principal: "eve" }, {}]
+    for (const other of others) expect(isSameReader(ada, other)).toBe(false)
+    expect(isSameReader({}, ada)).toBe(true)
+  })
+
   it("that cannot be read is one of which nothing is known", () => {
     const odd = [
       "",
@@ -130,5 +143,10 @@ describe("what was lost", () => {
     expect(least).toEqual([250, 500, 1_000, 15_000])
     expect(most).toEqual([500, 1_000, 2_000, 30_000])
     expect([1, 2, 3, 4, 9].map(restMillis)).toEqual([15_000, 30_000, 60_000, 120_000, 120_000])
+  })
+  it("of what is tried at a time comes soon after it, and later each time where nothing has come of it", () => {
+    expect(lookMillis({ untilMillis: 9_000, looks: 0 })).toBe(10_500)
+    const late = [0, 1, 2, 20].map((looks) => lookMillis({ untilMillis: -600_000, looks }))
+    expect(late).toEqual([1_500, 3_000, 6_000, 60_000])
   })
 })

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest"
 import type { JournalRecord } from "../../../client/sdk/index.ts"
 import {
+  leftInDoubt,
   problemOf,
   readResult,
   resolutions,
@@ -148,6 +149,18 @@ describe("a command", () => {
     ] as const)
       expect(wordsOfCommand(kind).consequence.length).toBeGreaterThan(40)
     for (const { consequence } of resolutions) expect(consequence).not.toBe("")
+  })
+
+  it("says of a pause nothing that stands elsewhere: it is ended from several pages", () => {
+    expect(wordsOfCommand("resume").consequence).not.toMatch(/above|below/)
+  })
+
+  it("says how many calls are still in doubt, be it one", () => {
+    expect([0, 1, 2].map(leftInDoubt)).toEqual([
+      "",
+      " 1 more call of it is in doubt.",
+      " 2 more calls of it are in doubt.",
+    ])
   })
 
   it("is not sent without a name and a reason, or with more than the contract takes", () => {

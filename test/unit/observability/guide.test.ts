@@ -1,5 +1,5 @@
 /** The guide to observing names what the code tells, and nothing else. */
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { OwnerTotals } from "../../../contracts/Maintenance.ts"
@@ -28,7 +28,46 @@ const metrics = [...Object.values(counters), ...Object.values(histograms)]
 const namedIn = (text: string) =>
   new Set([...text.matchAll(/\bheddle(\.[a-z]+)+/g)].map(([name]) => name))
 
+/** The texts of files that log; the places of a template that are filled in stand as `${}`. */
+const texts = ["client", "contracts", "owner-object", "platform", "thread-actors"]
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => read(join(folder, name))),
+  )
+  .filter((code) => /\bEffect\.log[A-Z]|\btellOnce\(/.test(code))
+  .flatMap((code) => [
+    ...code
+      .replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")
+      .replaceAll(/\$\{[^}]*\}/g, "${}")
+      .matchAll(/`([^`]*)`|"([^"\n]*)"/g),
+  ])
+  .map(([, template, plain]) => template ?? plain ?? "")
+  .filter((text) => /[a-z]{3}/.test(text))
+
+/** What a line says behind a colon need not be quoted. */
+const shapes = texts
+  .flatMap((text) => [text, text.replace(/: \$\{\}$/, "")])
+  .map((text) => text.split("${}").map((part) => part.replaceAll(/[^\w\s]/g, "\\$&")))
+  .map((parts) => new RegExp(`^${parts.join("(.+)")}$`))
+
+/** Whether the code has such a line; what fills its places is a text of the code, or a word for any. */
+const isLogged = (line: string): boolean =>
+  /^[A-Z]+$/.test(line) ||
+  shapes.some((shape) => shape.exec(line)?.slice(1).every(isLogged) ?? false)
+
+const linesQuotedIn = (text: string): ReadonlyArray<string> => [
+  ...[...text.matchAll(/"message":"([^"]+)"/g)].map(([, line = ""]) => line),
+  ...[...text.matchAll(/`([a-z]+ [a-z]+ [^`{}]+|[a-z]+ "[^`]+)`/g)].map(([, line = ""]) => line),
+]
+
 describe("the guide to observing", () => {
+  it("quotes lines of the log that the code writes", () => {
+    const quoted = linesQuotedIn(guide)
+    expect(quoted.length).toBeGreaterThan(3)
+    expect(quoted.filter((line) => !isLogged(line))).toEqual([])
+  })
+
   it("has a row for each metric, with its unit", () => {
     const rows = guide.split("\n")
     for (const { name, unit } of metrics)
