@@ -4,10 +4,12 @@
  *
  * - G1 Every body says who it is before it does anything.
  * - G2 What a handler sees of an operation is told as it sees it, in every attempt.
+ * - G3 So is how it ends.
  */
 import { Cause, Context, Duration, Effect, Exit, Option, Schema } from "effect"
 import * as Agent from "../thread-actors/Agent.ts"
 import type { Run } from "../thread-actors/Agent.ts"
+import type { Ends } from "./Ends.ts"
 import { followTalk, type Talking } from "./FollowTalk.ts"
 import { type Incarnation, leaveObject } from "./Incarnation.ts"
 import { type BodyIdentity, Broken, type Outside, Refused } from "./Outside.ts"
@@ -30,6 +32,7 @@ export class Reach extends Context.Service<
     readonly outside: Outside
     readonly incarnation: Incarnation
     readonly talk: Talk
+    readonly ends: Ends
     /** The threads of the plan. */
     readonly threads: Talking["threads"]
     readonly reconciles: () => Reconciling
@@ -218,16 +221,24 @@ const defined = (name: string, keepsAll = false) =>
 /** Only the newer deployment has the last. */
 const definitions = new Map(["first", "second", "newer"].map((name) => [name, defined(name)]))
 
+/** How a handler ends is told as it ends. // G3 */
+const tellingItsEnd = ({ info }: Running) =>
+  Effect.onExit((exit: Exit.Exit<unknown, unknown>) =>
+    Effect.map(Reach, ({ ends, incarnation }) => ends.ends(incarnation, info.submissionId, exit)),
+  )
+
 const agentNamed = (name: string, keepsAll = false) =>
   defined(name, keepsAll).handler(
     (script, run) =>
       Effect.gen(function* () {
+        const { ends } = yield* Reach
+        ends.enters(run.info.submissionId)
         if (script.mark !== undefined) yield* begins(run, script.mark)
         yield* followAll(run, script.ops)
         if (script.ends === "fails") return yield* Effect.fail({ _tag: "ScriptFailed" } as const)
         if (script.ends === "dies") return yield* Effect.die(new Error("the script dies"))
         return script.mark === undefined ? script.ops.length : outputOf(script.mark)
-      }),
+      }).pipe(tellingItsEnd(run)),
     { tools: [look, mark, pay, wire] },
   )
 

@@ -27,6 +27,8 @@ export interface SimulatedObject {
   readonly name: string
   readonly state: DurableState
   incarnation: Incarnation | undefined
+  /** How many incarnations it has had. */
+  lives: number
   /** When a request landed there last. */
   landedAt: number
   /** Its constructor throws until then. */

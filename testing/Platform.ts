@@ -197,6 +197,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       reached: new Map(),
     }
     object.incarnation = incarnation
+    object.lives += 1
     incarnation.code = options.code(incarnation)
     incarnation.runner.mayYield = options.mayYield
     trace.note("start", object.name, incarnation.runner.id)
@@ -243,6 +244,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
       name,
       state: makeDurableState(stateOptions),
       incarnation: undefined,
+      lives: 0,
       landedAt: 0,
       startsFailUntil: 0,
       alarm: {

@@ -45,6 +45,10 @@ export interface Told {
   ) => Intent
   /** Somebody asked to have everything of this owner aborted that is accepted until then. */
   readonly abortAll: (ownerId: string, until: number) => void
+  /** Whether somebody asked to have this submission of a client aborted; a row that was pruned has lost its key. */
+  readonly abortWasAsked: (row: { readonly id: string; readonly idempotencyKey: string }) => boolean
+  /** Whether somebody asked so of what was accepted then. */
+  readonly isAborting: (ownerId: string, acceptedAt: number) => boolean
   /** Decisions that were accepted, and values, each by the mark of its wait. */
   readonly decided: Map<string, Decided>
   readonly signalled: Map<string, number>
@@ -71,6 +75,13 @@ export const makeTold = (): Told => {
     abortedIds: new Set(),
     forgotten: new Set(),
     paused: new Set(),
+    abortWasAsked: ({ id, idempotencyKey }) =>
+      intents.get(idempotencyKey)?.abortAsked === true ||
+      [...intents.values()].some(
+        ({ abortAsked, receipts }) =>
+          abortAsked && receipts.some(({ submissionId }) => submissionId === id),
+      ),
+    isAborting: (ownerId, acceptedAt) => acceptedAt <= (aborting.get(ownerId) ?? -1),
     abortAll: (ownerId, until) => {
       aborting.set(ownerId, Math.max(until, aborting.get(ownerId) ?? 0))
       for (const intent of intents.values())

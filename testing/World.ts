@@ -21,6 +21,7 @@ import { deployments, Reach } from "./Agents.ts"
 import { type Beside, besideOf, type BesideOptions, ownersOf, threadsHave } from "./Beside.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
+import { type Ends, makeEnds } from "./Ends.ts"
 import { type Faults, makeFaults } from "./Faults.ts"
 import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "./Incarnation.ts"
 import { makeNetwork, type Network, type Sender } from "./Network.ts"
@@ -75,6 +76,7 @@ export interface World extends Beside {
   readonly network: Network
   readonly outside: Outside
   readonly talk: Talk
+  readonly ends: Ends
   readonly told: Told
   readonly coverage: Coverage
   readonly strikes: Strikes
@@ -212,6 +214,7 @@ const codeOf = (
           outside: world.outside,
           incarnation,
           talk: world.talk,
+          ends: world.ends,
           threads: world.plan.threads,
           reconciles: () => reconciling(world),
           kill: (submissionId) => {
@@ -326,6 +329,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     network,
     outside,
     talk: makeTalk(),
+    ends: makeEnds(),
     told: makeTold(),
     ...besideOf(plan, {
       queue,

@@ -9,6 +9,7 @@ import type { World } from "../World.ts"
 import { accidentsLoseNothing } from "./Accidents.ts"
 import { tokensAreKept } from "./Callbacks.ts"
 import { childrenWereHeard } from "./Children.ts"
+import { endsAreTrue } from "./Ends.ts"
 import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
 import { allIsDone } from "./HostLanes.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
@@ -39,6 +40,7 @@ export const judge = {
   /** `settle` runs the world to quiet again after something was asked of it. */
   atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     promisesAreKept(world, violate) // J2
+    endsAreTrue(world, violate) // J2
     recordsHold(world, violate) // J2
     settlementsArePublished(world, violate) // J2
     messagesArrive(world, violate) // J2
