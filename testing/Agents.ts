@@ -24,6 +24,7 @@ import {
   type StepOp,
 } from "./Script.ts"
 import { outputOf, type Talk } from "./Talk.ts"
+import type { Times } from "./Times.ts"
 
 /** The outside world as code in one incarnation reaches it. */
 export class Reach extends Context.Service<
@@ -33,6 +34,7 @@ export class Reach extends Context.Service<
     readonly incarnation: Incarnation
     readonly talk: Talk
     readonly ends: Ends
+    readonly times: Times
     /** The threads of the plan. */
     readonly threads: Talking["threads"]
     readonly reconciles: () => Reconciling
@@ -222,17 +224,20 @@ const defined = (name: string, keepsAll = false) =>
 const definitions = new Map(["first", "second", "newer"].map((name) => [name, defined(name)]))
 
 /** How a handler ends is told as it ends. // G3 */
-const tellingItsEnd = ({ info }: Running) =>
-  Effect.onExit((exit: Exit.Exit<unknown, unknown>) =>
-    Effect.map(Reach, ({ ends, incarnation }) => ends.ends(incarnation, info.submissionId, exit)),
-  )
+const tellingItsEnd =
+  ({ info }: Running) =>
+  <A, E>(handler: Effect.Effect<A, E, Reach>): Effect.Effect<A, E, Reach> =>
+    Effect.onExit(handler, (exit) =>
+      Effect.map(Reach, ({ ends, incarnation }) => ends.ends(incarnation, info.submissionId, exit)),
+    )
 
 const agentNamed = (name: string, keepsAll = false) =>
   defined(name, keepsAll).handler(
     (script, run) =>
       Effect.gen(function* () {
-        const { ends } = yield* Reach
+        const { ends, times } = yield* Reach
         ends.enters(run.info.submissionId)
+        times.enters(run.info.submissionId)
         if (script.mark !== undefined) yield* begins(run, script.mark)
         yield* followAll(run, script.ops)
         if (script.ends === "fails") return yield* Effect.fail({ _tag: "ScriptFailed" } as const)

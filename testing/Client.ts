@@ -53,8 +53,11 @@ export const submitCall = ({ rpcs }: Client, intent: Intent, doing: Doing) => {
 }
 
 /** An intent as it is sent. */
-const submissionOf = ({ address, operation }: Intent, { queue }: Doing): ThreadSubmission => {
+const submissionOf = (intent: Intent, { queue }: Doing): ThreadSubmission => {
+  const { address, operation } = intent
   const { afterMillis, agent, key, script } = operation
+  if (afterMillis !== undefined)
+    intent.deferredTo = Math.min(intent.deferredTo ?? Infinity, queue.now() + afterMillis)
   return {
     threadId: address.threadId,
     agent: agent as AgentId,

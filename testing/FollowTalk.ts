@@ -3,18 +3,21 @@
  *
  * - F1 What it sends carries a mark, by which the outside world knows it again.
  * - F2 What is asked for is told before, what came of it after: what lies between is one block of the product.
+ * - F4 What waits for a time says so before, and when it is over.
  * - F3 A token counts from where it left the object: before that nobody has it.
  */
-import { Effect, Schema } from "effect"
+import { Cause, Effect, Exit, Schema } from "effect"
 import type { AgentId, OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import type { AnyAgent, Run } from "../thread-actors/Agent.ts"
 import { type Incarnation, leaveObject } from "./Incarnation.ts"
 import type { ChildOp, OneOp, RaceOp, Script, SendOp, TalkOp } from "./Script.ts"
 import { type Asked, markOf, type Talk } from "./Talk.ts"
+import type { Times } from "./Times.ts"
 
 /** What following needs of the world. */
 export interface Talking {
   readonly talk: Talk
+  readonly times: Times
   readonly incarnation: Incarnation
   /** The threads of the plan. */
   readonly threads: ReadonlyArray<{ readonly ownerId: string; readonly threadId: string }>
@@ -33,7 +36,7 @@ const asks = (
   { talk }: Talking,
   { info }: Running,
   name: string,
-  what: Pick<Asked, "kind" | "to" | "isDeferred" | "joins">,
+  what: Pick<Asked, "kind" | "to" | "isDeferred" | "joins" | "deferredTo">,
 ): string => {
   const mark = markOf(info.submissionId, name) // F1
   const { submissionId } = info
@@ -51,6 +54,7 @@ const send = <R>(talking: Talking, run: Running, op: SendOp): Given<R> =>
       to: nameOfThread(target),
       isDeferred: op.afterMillis !== undefined,
       joins: op.joins,
+      ...(op.afterMillis === undefined ? {} : { deferredTo: run.info.acceptedAt + op.afterMillis }),
     })
     const isOwn = target.ownerId === run.info.ownerId
     const id = yield* run.send(op.name, {
@@ -94,6 +98,33 @@ const givesToken = ({ incarnation, talk }: Talking, run: Running, name: string) 
     leaveObject(incarnation, () => talk.gives(markOf(run.info.submissionId, name), token))
   })
 
+/** A wait that a time ends: at once, if it is nothing but that; else where this is what came of it. // F4 */
+const timed = <A, E, R>(
+  { times }: Talking,
+  { info }: Running,
+  { millis, name }: { readonly name: string; readonly millis: number | undefined },
+  wait: Effect.Effect<A, E, R>,
+  isOver: (exit: Exit.Exit<A, E>) => boolean,
+): Effect.Effect<A, E, R> => {
+  if (millis === undefined) return wait
+  const { submissionId } = info
+  const mark = markOf(submissionId, name)
+  return Effect.suspend(() => {
+    times.asks(mark, { submissionId, name, thread: nameOfThread(info), millis })
+    return Effect.onExit(wait, (exit) =>
+      Effect.sync(() => {
+        if (isOver(exit)) times.isOver(mark)
+      }),
+    )
+  })
+}
+
+const isTimedOut = (exit: Exit.Exit<unknown, unknown>): boolean => {
+  if (Exit.isSuccess(exit)) return false
+  const failed = exit.cause.reasons.find(Cause.isFailReason)
+  return (failed?.error as { readonly _tag?: string } | undefined)?._tag === "WaitTimedOut"
+}
+
 const awaits = (run: Running, op: Extract<TalkOp, { readonly _tag: "Await" }>) =>
   op.timeoutMillis === undefined
     ? run.waitFor(op.name, Schema.Number)
@@ -102,16 +133,28 @@ const awaits = (run: Running, op: Extract<TalkOp, { readonly _tag: "Await" }>) =
 const waits = <R>(talking: Talking, run: Running, op: TalkOp): Given<R> | undefined => {
   switch (op._tag) {
     case "Approval":
-      return run.approval(op.name, {
-        summary: `whether ${op.name}`,
-        ...(op.expiresMillis === undefined ? {} : { expires: op.expiresMillis }),
-      })
+      return timed(
+        talking,
+        run,
+        { name: op.name, millis: op.expiresMillis },
+        run.approval(op.name, {
+          summary: `whether ${op.name}`,
+          ...(op.expiresMillis === undefined ? {} : { expires: op.expiresMillis }),
+        }),
+        (exit) => Exit.isSuccess(exit) && exit.value.expired === true,
+      )
     case "Sleep":
-      return Effect.as(run.sleep(op.name, op.millis), 0)
-    case "Await":
-      return op.callback === true
-        ? Effect.andThen(givesToken(talking, run, op.name), awaits(run, op))
-        : awaits(run, op)
+      return timed(talking, run, op, Effect.as(run.sleep(op.name, op.millis), 0), Exit.isSuccess)
+    case "Await": {
+      const given = timed(
+        talking,
+        run,
+        { name: op.name, millis: op.timeoutMillis },
+        awaits(run, op),
+        isTimedOut,
+      )
+      return op.callback === true ? Effect.andThen(givesToken(talking, run, op.name), given) : given
+    }
     default:
       return undefined
   }

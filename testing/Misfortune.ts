@@ -191,5 +191,7 @@ export const heal = (world: World): void => {
     object.state.setFault("none")
     if (object.incarnation?.version === "v1") world.platform.crash(object)
   }
+  for (const { alarm, name } of world.platform.objects()) if (alarm.givenUp) world.blind.add(name)
+  for (const name of world.lost.keys()) world.blind.add(name)
   world.queue.trace.note("healed", 0)
 }

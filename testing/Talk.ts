@@ -20,6 +20,8 @@ export interface Asked {
   readonly to: string | undefined
   readonly isDeferred: boolean
   readonly joins: boolean
+  /** The time to which its sender has asked to have it deferred. */
+  readonly deferredTo?: number
   /** Places in the log: of the first time that somebody was about to ask, and that somebody was told it was done. */
   readonly askedAt: number
   toldAt: number

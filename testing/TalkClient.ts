@@ -105,12 +105,21 @@ const schedule = (
   { rpcs }: Client,
   address: Address,
   { everySeconds, name, script }: Extract<Talking, { readonly _tag: "Schedule" }>,
-  { faults, told }: Doing,
+  { faults, queue, told }: Doing,
 ) => {
   const key = `${address.ownerId}/${address.threadId} ${name}`
   const known = told.scheduled.get(key)
-  const one = known ?? { ...address, name, everySeconds, inputs: new Set<string>(), asked: 0 }
+  const one = known ?? {
+    ...address,
+    name,
+    everySeconds,
+    periods: new Set<number>(),
+    since: queue.now(),
+    inputs: new Set<string>(),
+    asked: 0,
+  }
   one.inputs.add(inputText(script))
+  one.periods.add(everySeconds)
   const fastest = Math.min(one.everySeconds, everySeconds)
   told.scheduled.set(key, { ...one, everySeconds: fastest, asked: one.asked + 1 })
   const cron = `*/${everySeconds} * * * * *`

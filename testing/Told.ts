@@ -13,6 +13,8 @@ export interface Intent {
   readonly receipts: Array<Receipt>
   readonly refusals: Array<string>
   readonly settlements: Array<Settlement>
+  /** The earliest time to which anybody has asked to have it deferred; undefined where it was sent to run at once. */
+  deferredTo: number | undefined
   /** Somebody asked to have it aborted, or its call resolved by aborting. */
   abortAsked: boolean
   /** Somebody was told that it is aborted, or will be. */
@@ -30,6 +32,10 @@ export interface Scheduled extends Address {
   readonly name: string
   /** The shortest that anybody asked for. */
   readonly everySeconds: number
+  /** Every period that anybody asked for. */
+  readonly periods: Set<number>
+  /** When somebody asked for it first. */
+  readonly since: number
   /** Inputs of it, as they stand in the ledger. */
   readonly inputs: Set<string>
   /** How often somebody asked for it. */
@@ -98,6 +104,7 @@ export const makeTold = (): Told => {
         receipts: [],
         refusals: [],
         settlements: [],
+        deferredTo: undefined,
         abortAsked: now <= (aborting.get(address.ownerId) ?? -1),
         abortAccepted: false,
       }

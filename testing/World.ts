@@ -36,6 +36,7 @@ import type { Reconciling } from "./Script.ts"
 import { makeStrikes, nameAt, type PointDoes, type Strikes } from "./Strikes.ts"
 import { built, hostOf, reaching } from "./Surroundings.ts"
 import { makeTalk, type Talk } from "./Talk.ts"
+import { makeTimes, type Times } from "./Times.ts"
 import { makeTold, type Told } from "./Told.ts"
 import { makeTrace } from "./Trace.ts"
 
@@ -77,6 +78,7 @@ export interface World extends Beside {
   readonly outside: Outside
   readonly talk: Talk
   readonly ends: Ends
+  readonly times: Times
   readonly told: Told
   readonly coverage: Coverage
   readonly strikes: Strikes
@@ -94,6 +96,8 @@ export interface World extends Beside {
   readonly killed: Map<string, number>
   /** Owners that were lost, and threads whose lanes were; not reconciled yet: how often. */
   readonly lost: Map<string, number>
+  /** Owners whose alarm, or rows, were lost when the world healed; and threads whose lanes were. */
+  readonly blind: Set<string>
   /** Threads whose owner was made to forget something of them. */
   readonly forgotten: Set<string>
 }
@@ -215,6 +219,7 @@ const codeOf = (
           incarnation,
           talk: world.talk,
           ends: world.ends,
+          times: world.times,
           threads: world.plan.threads,
           reconciles: () => reconciling(world),
           kill: (submissionId) => {
@@ -330,6 +335,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     outside,
     talk: makeTalk(),
     ends: makeEnds(),
+    times: makeTimes(queue.now),
     told: makeTold(),
     ...besideOf(plan, {
       queue,
@@ -349,6 +355,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
     killed: new Map<string, number>(),
     lost: new Map<string, number>(),
+    blind: new Set<string>(),
     forgotten: new Set<string>(),
     clients: [],
     webhook: undefined,

@@ -22,6 +22,7 @@ import { recordsHold } from "./Records.ts"
 import { allIsPruned, settlementsStay } from "./Retention.ts"
 import { occurrencesComeOnce } from "./Schedules.ts"
 import { promisesAreKept, receiptsSurvive } from "./Settlements.ts"
+import { timesAreKept } from "./Times.ts"
 import { workIsBounded } from "./Work.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -41,6 +42,7 @@ export const judge = {
   atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
     promisesAreKept(world, violate) // J2
     endsAreTrue(world, violate) // J2
+    timesAreKept(world, violate) // J2
     recordsHold(world, violate) // J2
     settlementsArePublished(world, violate) // J2
     messagesArrive(world, violate) // J2

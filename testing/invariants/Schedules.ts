@@ -5,6 +5,8 @@
  * - S1 A paused thread gives itself nothing; one that cannot take its input says why.
  * - S3 A thread gives itself inputs in a turn of its own, which waits while as many attempts run as may.
  * - S4 A thread whose lane has a fault is looked at when that is tried again, which may be minutes after the world has healed.
+ * - S5 An input is of an occurrence that has come by then, and since the one before: by the clock that gave it, and by the
+ *   true time.
  * - S2 An owner that was lost knows its threads again when it is rebuilt; one whose alarm is lost, when somebody comes.
  */
 import { startsAt, type World } from "../World.ts"
@@ -54,21 +56,50 @@ export const schedulesTick = (world: World, violate: Violate): void => {
   }
 }
 
+/** Whether an instant of the schedule lies between. Its periods divide a minute. */
+const hasInstant = ({ periods }: Scheduled, from: number, to: number): boolean =>
+  [...periods].some((seconds) => {
+    const period = seconds * 1_000
+    return Math.floor(to / period) * period > from
+  })
+
+/** How far two clocks may be apart. */
+const apartMillis = ({ pace, skewMillis }: World["plan"]): number =>
+  2 * skewMillis + (pace.lags > 0 ? 3_000 : 0)
+
+/** Each input has an occurrence of its own. // S5 */
+const atInstants = (
+  world: World,
+  one: Scheduled,
+  given: ReadonlyArray<{ readonly id: string; readonly acceptedAt: number }>,
+  violate: Violate,
+): void => {
+  const apart = apartMillis(world.plan)
+  let before = one.since
+  for (const { acceptedAt, id } of given.toSorted((a, b) => a.acceptedAt - b.acceptedAt)) {
+    const [entered = Infinity] = world.times.entered.get(id) ?? []
+    const at = Math.min(acceptedAt, entered)
+    if (!hasInstant(one, before - apart, at + apart))
+      violate(
+        "I1",
+        `${one.ownerId}/${one.threadId}: ${one.name} gave ${id} at ${at - startsAt} ms, and nothing was due since ${before - startsAt}`,
+      )
+    before = acceptedAt
+  }
+}
+
 /** No more inputs than there were occurrences. Looked at once all has settled. */
 export const occurrencesComeOnce = (world: World, violate: Violate): void => {
-  for (const {
-    asked,
-    everySeconds,
-    inputs,
-    name,
-    ownerId,
-    threadId,
-  } of world.told.scheduled.values()) {
+  for (const one of world.told.scheduled.values()) {
+    const { asked, everySeconds, inputs, name, ownerId, threadId } = one
     const thread = world.platform.object("thread", `${ownerId}/${threadId}`)
     if (!thread.state.hasTable("submissions") || isPaused(thread)) continue
     const given = thread.state
-      .read<{ input: string; acceptedAt: number }>("SELECT input, acceptedAt FROM submissions")
+      .read<{ id: string; input: string; acceptedAt: number }>(
+        "SELECT id, input, acceptedAt FROM submissions",
+      )
       .filter(({ input }) => inputs.has(input))
+    atInstants(world, one, given, violate)
     const last = Math.max(startsAt, ...given.map(({ acceptedAt }) => acceptedAt))
     const most = (last - startsAt) / (everySeconds * 1_000) + asked + 1
     if (given.length > most)

@@ -1,0 +1,54 @@
+/**
+ * When runs waited for a time, by the true time: what they asked for, and when they were told that it had come. Nothing
+ * here reads what the objects have recorded.
+ *
+ * - A1 A wait counts from the first time that its run asked for it: what an instance lost with itself may be asked for
+ *   again, and then comes later.
+ * - A2 A time has come as soon as one handler was told so, also in an instance that was lost then.
+ */
+export interface TimedWait {
+  readonly submissionId: string
+  readonly name: string
+  /** The thread that waits. */
+  readonly thread: string
+  readonly millis: number
+  /** The first time, and the last one before that was over. // A1 */
+  readonly askedAt: number
+  lastAskedAt: number
+  /** When a handler was told first that it was over. // A2 */
+  overAt: number | undefined
+}
+
+export interface Times {
+  readonly waits: ReadonlyMap<string, TimedWait>
+  /** By submission, every time that its handler was entered. */
+  readonly entered: ReadonlyMap<string, ReadonlyArray<number>>
+  readonly asks: (mark: string, wait: Omit<TimedWait, "askedAt" | "lastAskedAt" | "overAt">) => void
+  readonly isOver: (mark: string) => void
+  readonly enters: (submissionId: string) => void
+}
+
+export const makeTimes = (now: () => number): Times => {
+  const waits = new Map<string, TimedWait>()
+  const entered = new Map<string, Array<number>>()
+  return {
+    waits,
+    entered,
+    asks: (mark, wait) => {
+      const known = waits.get(mark)
+      const at = now()
+      if (known === undefined)
+        waits.set(mark, { ...wait, askedAt: at, lastAskedAt: at, overAt: undefined })
+      else if (at < known.askedAt + known.millis) known.lastAskedAt = at
+    },
+    isOver: (mark) => {
+      const known = waits.get(mark)
+      if (known !== undefined) known.overAt ??= now()
+    },
+    enters: (submissionId) => {
+      const all = entered.get(submissionId)
+      if (all === undefined) entered.set(submissionId, [now()])
+      else all.push(now())
+    },
+  }
+}

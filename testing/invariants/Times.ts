@@ -1,0 +1,94 @@
+/**
+ * I3 and I5 (of times) nothing that waits for its time goes on before it. I20 (of times): in a world that is well a run
+ * whose time has come goes on soon.
+ *
+ * Judged by the true times at which runs asked and were told, and at which clients sent.
+ *
+ * - T1 Clocks are apart by their skew, and one stands still while its object computes, for three seconds at most.
+ * - T2 A run has gone on once it was told that a wait of it is over, or was entered after that.
+ * - T4 A wait in a race that another branch has won is withdrawn: nothing goes on by it.
+ * - T3 What keeps a run for longer is paused, has lost its alarm or its lane before the world has healed, or waits for a
+ *   start while few may run.
+ */
+import { startsAt, type World } from "../World.ts"
+import type { Violate } from "./Violate.ts"
+import type { TimedWait } from "../Times.ts"
+
+const standsStillMillis = 3_000
+
+/** How much earlier than its time something may come. // T1 */
+const early = ({ pace, skewMillis }: World["plan"]): number =>
+  2 * skewMillis + (pace.lags > 0 ? standsStillMillis : 0)
+
+/** Far beyond the longest backoff of a lane whose recovery fails, and of a run that was lost. */
+export const lateMost = 20 * 60_000
+
+/** When a run has gone on by its own time, if it has. // T2 */
+const wentOnAt = ({ times }: World, wait: TimedWait, dueAt: number): number | undefined => {
+  const entered = times.entered.get(wait.submissionId)?.find((at) => at >= dueAt)
+  return Math.min(entered ?? Infinity, wait.overAt ?? Infinity)
+}
+
+/** Whether a race was decided, and not by this wait. Its branches are called by the race's name. // T4 */
+const isWithdrawn = ({ outside }: World, { name, overAt, submissionId }: TimedWait): boolean => {
+  const branch = name.lastIndexOf(".")
+  return (
+    overAt === undefined &&
+    branch > 0 &&
+    outside.seen.get(submissionId)?.has(name.slice(0, branch)) === true
+  )
+}
+
+/** Whether every fault is over from the start. */
+const isWell = ({ faults, rates, sink, strikes, hostLanes }: World["plan"]): boolean =>
+  faults.length === 0 &&
+  strikes === undefined &&
+  sink === undefined &&
+  hostLanes === undefined &&
+  Object.values(rates).every((rate) => rate === 0)
+
+const isKept = (world: World, thread: string): boolean => {
+  const { blind, plan, told } = world
+  const owner = thread.slice(0, thread.indexOf("/"))
+  const place = plan.threads.findIndex((one) => `${one.ownerId}/${one.threadId}` === thread)
+  return blind.has(owner) || blind.has(thread) || told.paused.has(place)
+}
+
+/** Looked at once all has settled. */
+export const timesAreKept = (world: World, violate: Violate): void => {
+  const { limits, plan, talk, times, told } = world
+  const least = early(plan)
+  const wellSince = isWell(plan) ? startsAt : startsAt + plan.healsAt
+  const fewMayRun = plan.limits?.runningPerOwner !== undefined && limits.runningPerOwner < 100
+  for (const [mark, wait] of times.waits) {
+    const dueAt = wait.askedAt + wait.millis
+    const at = `${wait.thread}: ${mark}, over ${wait.millis} ms after ${wait.askedAt - startsAt}`
+    if (wait.overAt !== undefined && wait.overAt < dueAt - least)
+      violate("I5", `${at}, was told so at ${wait.overAt - startsAt}`)
+    if (fewMayRun || isKept(world, wait.thread) || isWithdrawn(world, wait)) continue // T3
+    const from = Math.max(wait.lastAskedAt + wait.millis, wellSince)
+    const late = (wentOnAt(world, wait, dueAt) ?? from) - from
+    if (late > lateMost && late < Infinity)
+      violate("I20", `${at}, and its run went on ${late} ms later`)
+  }
+  for (const { deferredTo, key, receipts } of told.intents.values())
+    for (const { submissionId } of deferredTo === undefined ? [] : receipts)
+      begunInTime(world, { what: key, submissionId, from: (deferredTo ?? 0) - least }, violate)
+  for (const [mark, all] of talk.entered)
+    for (const { submissionId } of all) {
+      const { deferredTo } = talk.asked.get(mark) ?? {}
+      if (deferredTo !== undefined)
+        begunInTime(world, { what: mark, submissionId, from: deferredTo - least }, violate)
+    }
+}
+
+/** Nothing of a deferred input runs before its time. */
+const begunInTime = (
+  { times }: World,
+  { from, submissionId, what }: { what: string; submissionId: string; from: number },
+  violate: Violate,
+): void => {
+  const [first] = times.entered.get(submissionId) ?? []
+  if (first !== undefined && first < from)
+    violate("I3", `${what} is entered ${from - first} ms before its time`)
+}
