@@ -51,7 +51,7 @@ const agents = [
   ),
   Agent.make("asks-twice", io).handler(
     Effect.fn(function* (_, run) {
-      const first = yield* run.race("r", { a: run.sleep("a", 30), b: run.sleep("b", 60_000) })
+      const first = yield* run.race("r", { a: run.sleep("a", 150), b: run.sleep("b", 60_000) })
       yield* run.sleep("b", 5)
       return first.branch
     }),

@@ -89,7 +89,9 @@ describe("a thread that is forgotten", () => {
       await go(loom.submit("busy"))
       await go(loom.submit("busy"))
       await loom.alarmsUntil("it runs", () => started.length === 1)
-      expect(await answered("busy", true)).toEqual(Exit.succeed({ _tag: "Condemned" }))
+      // It may be over within the wait.
+      const _tag = expect.stringMatching(/^(Condemned|Forgotten)$/) as unknown
+      expect(await answered("busy", true)).toEqual(Exit.succeed({ _tag }))
       await expectGone(loom, "busy")
       expect(started).toEqual([1])
     },
