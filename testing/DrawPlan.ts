@@ -13,6 +13,7 @@ import { drawDenials } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
 import { type PointDoes, type Strike, withLostAlarms } from "./Strikes.ts"
+import { withStruck } from "./StruckPlan.ts"
 import { laterPoints, talkingShare, withTalk } from "./TalkPlan.ts"
 import { tightLimits } from "./TightLimits.ts"
 
@@ -318,5 +319,5 @@ export const drawPlan = (seed: number): Plan => {
   const silent = drawSilent(seed)
   const random = makeRandom(seed ^ 0x7a1c)
   const plan = random.chance(talkingShare) ? withTalk(random, silent) : silent
-  return withAsides(makeRandom(seed ^ 0x51de), plan)
+  return withStruck(makeRandom(seed ^ 0x90de), withAsides(makeRandom(seed ^ 0x51de), plan))
 }

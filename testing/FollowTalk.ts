@@ -141,7 +141,7 @@ const waits = <R>(talking: Talking, run: Running, op: TalkOp): Given<R> | undefi
           summary: `whether ${op.name}`,
           ...(op.expiresMillis === undefined ? {} : { expires: op.expiresMillis }),
         }),
-        (exit) => Exit.isSuccess(exit) && exit.value.expired === true,
+        (exit) => Exit.isSuccess(exit) && exit.value.expired,
       )
     case "Sleep":
       return timed(talking, run, op, Effect.as(run.sleep(op.name, op.millis), 0), Exit.isSuccess)

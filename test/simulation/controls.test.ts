@@ -26,6 +26,7 @@ const expected: ReadonlyArray<readonly [name: string, invariant: string]> = [
   ["a past alarm is replaced by a later one", "I7"],
   ["one deadline missing in finish", "I7"],
   ["wake lost between check and wait", "I19"],
+  ["a neighbour's fault leaves one slot", "I9"],
   ["forget without tombstone", "I2"],
   ["no cover alarm", "I7"],
   ["epoch not bumped at settlement", "I4"],

@@ -2,7 +2,7 @@
 import type { Control } from "./Control.ts"
 import { deadlyScript } from "../DrawScript.ts"
 import type { Strike } from "../Strikes.ts"
-import { atPoint, ofRequest, owner, step, submits, t0, world } from "./Worlds.ts"
+import { atPoint, ofRequest, owner, step, submits, t0, t1, world } from "./Worlds.ts"
 
 /** A client that hears nothing sends nothing again. */
 const vanishes = { "client vanishes": 1 }
@@ -150,6 +150,33 @@ export const laneControls: ReadonlyArray<Control> = [
         atPoint(owner, "select:after", nth, { _tag: "Waits", millis: 200 }),
       ),
     ),
+  },
+  {
+    name: "a neighbour's fault leaves one slot",
+    invariant: "I9",
+    edits: [
+      {
+        file: "owner-object/Select.ts",
+        find: "const slots = pass.oneSlot ? 1 : slotsOf(kind, block.limits)",
+        replace: `const slots =
+    pass.oneSlot || (kind === "dispatch" && block.maintenance.faulted > 0)
+      ? 1
+      : slotsOf(kind, block.limits)`,
+      },
+    ],
+    // The first thread cannot be read, and has a fault; the call of the second hangs; nothing is done to the third.
+    pinned: world({
+      operations: [
+        submits(0, "k0", [step("s", {}), step("t", { takesMillis: 20_000 })]),
+        submits(120_000, "k1", [], { thread: 1 }),
+        submits(121_000, "k2", [], { thread: 2 }),
+      ],
+      faults: [
+        { at: 2_000, kind: "record corrupt", object: t0, lastsMillis: 0 },
+        { at: 2_001, kind: "crash", object: t0, lastsMillis: 0 },
+      ],
+      strikes: [ofRequest(t1, "processHead", 1, { _tag: "Late", millis: 20_000 })],
+    }),
   },
   {
     name: "a pass is not woken for what is due",

@@ -12,6 +12,7 @@
 import { startsAt, type World } from "../World.ts"
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Scheduled } from "../Told.ts"
+import { clocksApart } from "./Times.ts"
 import type { Violate } from "./Violate.ts"
 
 interface Row {
@@ -63,10 +64,6 @@ const hasInstant = ({ periods }: Scheduled, from: number, to: number): boolean =
     return Math.floor(to / period) * period > from
   })
 
-/** How far two clocks may be apart. */
-const apartMillis = ({ pace, skewMillis }: World["plan"]): number =>
-  2 * skewMillis + (pace.lags > 0 ? 3_000 : 0)
-
 /** Each input has an occurrence of its own. // S5 */
 const atInstants = (
   world: World,
@@ -74,7 +71,7 @@ const atInstants = (
   given: ReadonlyArray<{ readonly id: string; readonly acceptedAt: number }>,
   violate: Violate,
 ): void => {
-  const apart = apartMillis(world.plan)
+  const apart = clocksApart(world.plan)
   let before = one.since
   for (const { acceptedAt, id } of given.toSorted((a, b) => a.acceptedAt - b.acceptedAt)) {
     const [entered = Infinity] = world.times.entered.get(id) ?? []

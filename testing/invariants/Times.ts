@@ -17,8 +17,8 @@ import type { TimedWait } from "../Times.ts"
 const standsStillMillis = 3_000
 
 /** How much earlier than its time something may come. // T1 */
-const early = ({ pace, skewMillis }: World["plan"]): number =>
-  2 * skewMillis + (pace.lags > 0 ? standsStillMillis : 0)
+export const clocksApart = ({ skewMillis }: World["plan"]): number =>
+  2 * skewMillis + standsStillMillis
 
 /** Far beyond the longest backoff of a lane whose recovery fails, and of a run that was lost. */
 export const lateMost = 20 * 60_000
@@ -57,7 +57,7 @@ const isKept = (world: World, thread: string): boolean => {
 /** Looked at once all has settled. */
 export const timesAreKept = (world: World, violate: Violate): void => {
   const { limits, plan, talk, times, told } = world
-  const least = early(plan)
+  const least = clocksApart(plan)
   const wellSince = isWell(plan) ? startsAt : startsAt + plan.healsAt
   const fewMayRun = plan.limits?.runningPerOwner !== undefined && limits.runningPerOwner < 100
   for (const [mark, wait] of times.waits) {

@@ -1,7 +1,7 @@
 /**
  * I10 Fairness: a due lane is served before every lane that became due after it, and one that is still due after
  * its turn goes behind all that wait. I19 Bounded waiting: so a due lane is served within as many turns as lanes
- * were due before it; and while a pass runs and a slot is free, at once.
+ * were due before it; and while a pass runs and a slot is free, at once: also beside neighbours that fare ill (I9).
  *
  * Judged by the order in which an owner's calls are made, and by when the rows of its lanes came due; not by their
  * tickets.
@@ -18,9 +18,8 @@
 import type { SqlValue } from "../../platform/ObjectStorage.ts"
 import type { Incarnation, SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
+import { type Kind, makeRoom } from "./Room.ts"
 import type { Violate } from "./Violate.ts"
-
-type Kind = "dispatch" | "visit" | "recover" | "forget"
 
 /** The kind of call by which a lane's work is done. */
 const kinds: Readonly<Record<string, Kind>> = {
@@ -220,24 +219,12 @@ const deadlineMillis = 10_000
 /** From the end of a pass to that of its handler: what it wrote must be durable first. */
 const flushMillis = 10_000
 
-/** Limits of what takes nobody's slot: the directory, what is published or pruned, and host lanes. */
-const aside = new Set([
-  "projectionMillis",
-  "hostTurnMillis",
-  "publishRecords",
-  "retentionRecords",
-  "retentionRetryMillis",
-])
-
-const slowFaults = new Set(["object slow", "storage fails", "storage is full", "start fails"])
-
 export const makeTurns = (world: World, violate: Violate): Turns => {
   const { limits, plan, queue } = world
   const all = new Map<SimulatedObject, OwnerTurns>()
   // A fiber that yields between its selection and its calls lets others in. // T5
   const isOrdered = plan.pace.yields === 0
-  const isTight = Object.keys(plan.limits ?? {}).some((limit) => !aside.has(limit))
-  const isRoomy = !isTight && !plan.faults.some(({ kind }) => slowFaults.has(kind))
+  const room = makeRoom(world)
   /** Whether fewer may run than there are lanes, those of children among them, which nobody planned. // T4 */
   const fewStart = ({ lanes }: OwnerTurns): boolean =>
     limits.runningPerOwner < Math.max(lanes.size, plan.threads.length)
@@ -294,10 +281,9 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
 
   /** Whether it has waited longer than a free slot explains, and `besides`. */
   const waitedLong = (of: OwnerTurns, lane: Lane, by: Incarnation, besides = 0): boolean => {
-    if (!isRoomy || lane.slow || of.unfinished >= limits.unfinishedPassesBeforeOneSlot) return false
-    if (of.passSince === undefined || lane.kind === undefined || lane.kind === "forget")
-      return false
-    if (lane.kind === "recover" && of.lanes.size > limits.recoverySlots) return false // T1
+    if (lane.slow || of.unfinished >= limits.unfinishedPassesBeforeOneSlot) return false
+    if (of.passSince === undefined || lane.kind === "forget") return false
+    if (!room.isFor(by.object, lane, of.lanes.size)) return false // T1
     const { committedAt, latest } = lane
     const dueAt = committedAt ?? latest - by.runner.skewMillis
     const since = Math.max(dueAt, of.passSince)
@@ -344,7 +330,8 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
           for (const waits of selected.waiting)
             if (isOvertaken(of, waits, lane))
               violate("I10", `${told}, and ${waits.threadId} waits since ${waits.latest}`)
-        if (waitedLong(of, lane, by)) violate("I19", `${told}, comes at ${queue.now()}`)
+        if (waitedLong(of, lane, by))
+          violate(room.named(by.object), `${told}, comes at ${queue.now()}`)
       }
       lane.served = true
       Object.assign(lane, unknownBounds)
@@ -360,7 +347,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
             waitedLong(of, lane, incarnation, flushMillis)
           )
             violate(
-              "I19",
+              room.named(owner),
               `${owner.name}: ${lane.threadId} is due since ${lane.latest}, and its pass ended`,
             )
       of.passSince = undefined

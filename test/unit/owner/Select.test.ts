@@ -108,6 +108,13 @@ describe("selection", () => {
     expect(picked()).toEqual(["a"])
   })
 
+  it("gives all of its slots beside lanes that have a fault", () => {
+    for (const name of ["lost-1", "lost-2"]) add(name, { marks: { faultRetryAt: now + 60_000 } })
+    inBlock((block) => (block.maintenance = { ...block.maintenance, faulted: 2 }))
+    for (const name of ["a", "b", "c"]) add(name, { report: ready() })
+    expect(picked()).toEqual(["a", "b", "c"])
+  })
+
   it("keeps slots of its own for each kind", () => {
     begin({ dispatchSlots: 1, visitSlots: 1, recoverySlots: 1 })
     for (const name of ["d1", "d2"]) add(name, { report: ready() })
