@@ -118,9 +118,11 @@ const step = (run: Running, op: StepOp) => {
 }
 
 const callTool = (run: Running, op: CallOp): Effect.Effect<number, unknown, Reach> => {
-  const body = Effect.flatMap(started(run, op.name, op.tool), (reach) =>
-    asDeclared(reach.outside.call(reach.incarnation, reach.body, op)),
-  )
+  const body = ({ key }: Agent.ToolCall) =>
+    Effect.flatMap(started(run, op.name, op.tool), (reach) => {
+      reach.outside.hasKey(reach.body, key)
+      return asDeclared(reach.outside.call(reach.incarnation, reach.body, op))
+    })
   return run.tool(op.name, tools[op.tool] as typeof look, body)
 }
 

@@ -5,6 +5,7 @@
  * - O1 A body is logged where it starts, with who it is; what it sends counts from where it left the object.
  * - O2 A request is carried out when its script says: at once, later within its tool's promise, or never,
  *   whether or not anybody still waits for the answer.
+ * - O4 A provider knows a call again by its key.
  * - O3 A reconciler and an operator look at what was really carried out, and say so.
  */
 import { Data, Effect } from "effect"
@@ -66,6 +67,8 @@ export interface Outside {
     body: BodyIdentity,
     behaviour: Behaviour,
   ) => Effect.Effect<number, Refused | Broken>
+  /** A call is made under a key: one in every attempt, and no other call's. // O4 */
+  readonly hasKey: (body: BodyIdentity, key: string) => void
   /** A call of a provider, out of an object. */
   readonly call: (
     incarnation: Incarnation,
@@ -96,6 +99,8 @@ export interface OutsideOptions {
   readonly onDone: (call: OrdinaryCall) => void
   /** Told when a handler is given another value for a name than before. */
   readonly onDiffers: (submissionId: string, name: string, values: string) => void
+  /** Told of a call whose key is not its own. */
+  readonly onKey: (what: string) => void
 }
 
 /** A call as it goes once the world has healed. */
@@ -115,6 +120,8 @@ export const makeOutside = (options: OutsideOptions): Outside => {
   const underWay = new Set<Started>()
   const seen = new Map<string, Seen>()
   const executions = new Map<string, number>()
+  const keys = new Map<string, string>()
+  const callsByKey = new Map<string, string>()
   let results = 0
   let order = 0
   let workedMillis = 0
@@ -215,6 +222,14 @@ export const makeOutside = (options: OutsideOptions): Outside => {
       queue.trace.note("body", keyOf(body.submissionId, body.name), body.attempt)
     },
     work: (body, behaviour) => work(body, behaviour, () => ++results),
+    hasKey: (body, key) => {
+      const call = keyOf(body.submissionId, body.name)
+      const [before, other] = [keys.get(call) ?? key, callsByKey.get(key) ?? call]
+      keys.set(call, before)
+      callsByKey.set(key, other)
+      if (before !== key) options.onKey(`${call} was made under ${before}, then under ${key}`)
+      if (other !== call) options.onKey(`${call} and ${other} have one key`)
+    },
     call: (incarnation, body, call) =>
       call.tool === "pay" || call.tool === "wire"
         ? ordinary(incarnation, body, call)

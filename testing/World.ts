@@ -50,7 +50,7 @@ const digests = Object.fromEntries(
 /** What is looked at while a run goes on. */
 export interface Watching
   extends
-    Pick<OutsideOptions, "onStart" | "onLeft" | "onDone" | "onDiffers">,
+    Pick<OutsideOptions, "onStart" | "onLeft" | "onDone" | "onDiffers" | "onKey">,
     Pick<BesideOptions, "onGiven" | "onTaken" | "onWave" | "onWaveEnd"> {
   readonly onWrite: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
@@ -323,6 +323,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     onLeft: (call) => watching.onLeft(call),
     onDone: (call) => watching.onDone(call),
     onDiffers: (submissionId, name, values) => watching.onDiffers(submissionId, name, values),
+    onKey: (what) => watching.onKey(what),
   })
   const parts: Omit<World, "stranger"> = {
     plan,

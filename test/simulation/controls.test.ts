@@ -27,6 +27,8 @@ const expected: ReadonlyArray<readonly [name: string, invariant: string]> = [
   ["one deadline missing in finish", "I7"],
   ["wake lost between check and wait", "I19"],
   ["a neighbour's fault leaves one slot", "I9"],
+  ["a call has another key in each attempt", "I6"],
+  ["a read writes", "I15"],
   ["forget without tombstone", "I2"],
   ["no cover alarm", "I7"],
   ["epoch not bumped at settlement", "I4"],

@@ -43,6 +43,21 @@ export const callControls: ReadonlyArray<Control> = [
     }),
   },
   {
+    name: "a call has another key in each attempt",
+    invariant: "I6",
+    edits: [
+      {
+        file: "thread-actors/ToolCall.ts",
+        find: "key: callKeyOf(live.row.id, name),",
+        replace: "key: callKeyOf(live.row.id, `${name} ${live.row.attempts}`),",
+      },
+    ],
+    pinned: world({
+      operations: [submits(0, "k0", [call("c", "mark", { takesMillis: 2_000 })])],
+      faults: [{ at: 1_000, kind: "crash", object: t0, lastsMillis: 0 }],
+    }),
+  },
+  {
     name: "reconcile before the call's deadline",
     invariant: "I6",
     edits: [

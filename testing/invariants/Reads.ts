@@ -13,6 +13,14 @@ import type { Violate } from "./Violate.ts"
 const batches = (world: World): number =>
   world.platform.objects().reduce((sum, { state }) => sum + state.batches(), 0)
 
+/** A few submissions of a thread, as clients know of them. */
+const receiptsIn = ({ told }: World, name: string) =>
+  [...told.intents.values()]
+    .filter(({ address }) => `${address.ownerId}/${address.threadId}` === name)
+    .flatMap(({ receipts }) => receipts.slice(0, 1))
+    .slice(0, 2)
+    .map(({ submissionId }) => submissionId)
+
 /** Has everything read, and the world come to rest. Gives how often something was written. */
 const readAll = (world: World, doing: Doing, violate: Violate, settle: () => boolean): number => {
   const before = batches(world)
@@ -27,8 +35,19 @@ const readAll = (world: World, doing: Doing, violate: Violate, settle: () => boo
         Effect.all([
           thread.verify(address),
           thread.explain(address),
+          thread.history(address),
+          thread.readState(address),
+          thread.schedules(address),
           owner.laneStatus(address),
+          owner.recoveryStatus(address),
           owner.obligations({ ownerId: address.ownerId }),
+          owner.maintenanceStatus({ ownerId: address.ownerId }),
+          owner.listThreads({ ownerId: address.ownerId }),
+          owner.search({ ownerId: address.ownerId, query: "k1" }),
+          ...receiptsIn(world, name).flatMap((submissionId) => [
+            thread.status({ ...address, submissionId }),
+            thread.awaitSettlement({ ...address, submissionId }),
+          ]),
         ]),
         {
           onSuccess: ([verified]) => {

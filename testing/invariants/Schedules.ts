@@ -12,7 +12,7 @@
 import { startsAt, type World } from "../World.ts"
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Scheduled } from "../Told.ts"
-import { clocksApart } from "./Times.ts"
+import { clocksApart, fewMayRun } from "./Times.ts"
 import type { Violate } from "./Violate.ts"
 
 interface Row {
@@ -41,7 +41,7 @@ const isFaulted = ({ platform }: World, { ownerId, threadId }: Scheduled): boole
 
 /** Each schedule that is there has given its thread something not long ago. */
 export const schedulesTick = (world: World, violate: Violate): void => {
-  if (world.plan.limits?.runningPerOwner !== undefined) return // S3
+  if (fewMayRun(world)) return // S3
   for (const one of world.told.scheduled.values()) {
     const thread = world.platform.object("thread", `${one.ownerId}/${one.threadId}`)
     if (!thread.state.hasTable("schedules") || isPaused(thread)) continue // S1

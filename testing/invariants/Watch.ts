@@ -121,6 +121,7 @@ const watching = (
   onDone: (call) => paidOnce(call, violate),
   onDiffers: (submissionId, name, values) =>
     violate("I5", `the handler of ${submissionId} was given for ${name}: ${values}`),
+  onKey: (what) => violate("I6", what),
   onLog: ({ level, message, runner }: LogLine) => {
     world.queue.trace.note("log", level, message)
     if (mistakes.test(message)) violate("no mistakes of ours", `${runner.name}: ${message}`)
