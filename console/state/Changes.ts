@@ -6,8 +6,8 @@ import { type Live, startLive } from "./Live.ts"
 import { ownerNews } from "./OwnerNews.ts"
 import { paced } from "./Paced.ts"
 
-/** What it means is a list of pages that is read once more. */
-const pauseMillis = 6_000
+/** What it means is a list of pages that is read once more; of one thread it is a few answers. */
+const pauseMillis = { list: 6_000, thread: 1_000 }
 
 /** Every lane may have changed where the stream begins, or has left some out. */
 const concerns = (frame: WatchFrame, threadId: string | undefined): boolean =>
@@ -24,7 +24,8 @@ export const useChanges = (
   const latest = useRef(changed)
   latest.current = changed
   const live = useMemo(() => {
-    const tell = paced(pauseMillis, () => latest.current())
+    const pause = pauseMillis[threadId === undefined ? "list" : "thread"]
+    const tell = paced(pause, () => latest.current())
     return startLive<WatchFrame>({
       open: (leaving) => heddle.watch({ ownerId }, { signal: leaving }),
       take: (frame) => {
