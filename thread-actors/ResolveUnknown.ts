@@ -5,9 +5,9 @@
  *   would get now, others are told the first.
  * - U2 A result is read by the tool's schema before it is written: agent code, and so outside the block, which
  *   looks whether the call is still the one it was read for.
- * - U4 A result that is refused for what this deployment knows of its tool stays refused: another one may know better.
  * - U3 The block that decides the last call of a parked submission makes it ready: no word needs a second
  *   transition to count.
+ * - U4 A result that is refused for what this deployment knows of its tool stays refused: another one may know better.
  * - U5 What is to be aborted runs no more, whatever is said about its calls: it stays parked until its children have
  *   settled, and holds nobody meanwhile.
  */

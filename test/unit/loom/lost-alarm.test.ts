@@ -121,7 +121,7 @@ describe("an owner whose alarm was lost is found within the hour, though nothing
 
   it("an input whose time is to come", async () => {
     const net = makeNet()
-    await net.submit("echo", { notBefore: Date.now() + 300 })
+    await net.submit("echo", { notBefore: Date.now() + 1_000 })
     await net.entered()
     await expectFound(net, () => net.reported()["nonterminal"] === 0)
     await expectIdle(net)
