@@ -94,7 +94,9 @@ export const MaintenanceStatus = Schema.Struct({
   nonterminal: Count,
   lanes: Count,
   dueLanes: Count.annotateKey({ description: 'Exact to 1,000, then "at least".' }),
-  runningLanes: Count,
+  runningLanes: Count.annotateKey({
+    description: "Of which an attempt may run; a faulted lane counts as faulted alone.",
+  }),
   faultedLanes: Count,
   unfinishedPasses: Count.annotateKey({
     description: "Passes that began and did not finish, in a row.",

@@ -27,7 +27,7 @@ import * as Entry from "./Entry.ts"
 import { faultedLane, readFault } from "./FaultTable.ts"
 import { hostsLookAt } from "./Hosts.ts"
 import { wakeFor } from "./Idle.ts"
-import { agentAtWork, emptyLane, isHeld, isRunning, type Lane } from "./Lane.ts"
+import { agentAtWork, emptyLane, isHeld, isRunning, type Lane, takesPlace } from "./Lane.ts"
 import * as LaneTable from "./LaneTable.ts"
 import type { Life } from "./Life.ts"
 import { type MaintenanceRow, recount, writeMaintenance } from "./Maintenance.ts"
@@ -37,7 +37,7 @@ import { publicationTimeOf } from "./PublicationTurn.ts"
 import { dueBefore, needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
 import * as Projected from "./Projected.ts"
 import type { Shown } from "./Shown.ts"
-import { migrate, schemaVersion } from "./Tables.ts"
+import { faultedApartSince, migrate, schemaVersion } from "./Tables.ts"
 import { goesOn } from "./UnderWay.ts"
 import { noTally, rowsBetween, tallied, type Tally, toldBetween } from "./Totals.ts"
 
@@ -69,6 +69,7 @@ export const openForWriting = (block: Block): void => {
   const { life, host } = block
   if (life.version < schemaVersion) {
     migrate(host.storage.sql, life.version)
+    if (life.version > 0 && life.version < faultedApartSince) block.miscounted = true
     life.version = schemaVersion
   }
   if (life.incarnation === 0) {
@@ -230,9 +231,7 @@ export const noteDeadline = (block: Block, ticket: number | undefined): void => 
 const count = (block: Block, before: Lane | undefined, after: Lane | undefined): void => {
   const lanes = Number(after !== undefined) - Number(before !== undefined)
   const nonterminal = (after?.report?.nonterminal ?? 0) - (before?.report?.nonterminal ?? 0)
-  const running =
-    Number(after !== undefined && isRunning(after)) -
-    Number(before !== undefined && isRunning(before))
+  const running = Number(takesPlace(after)) - Number(takesPlace(before))
   const faulted = Number(isFaulted(after)) - Number(isFaulted(before))
   const ended = agentAtWork(before)
   const started = agentAtWork(after)
@@ -330,11 +329,11 @@ export const runBlock = <A>(
     checkLastTicket(block) // B6
     takeFinishes(block) // B2
     const value = body(block)
-    if (block.miscounted) {
-      block.maintenance = { ...block.maintenance, ...recount(host.storage.sql) } // B4
-    }
-    if (block.maintenance !== life.maintenance) {
+    if (block.miscounted || block.maintenance !== life.maintenance) {
       openForWriting(block) // B3
+      if (block.miscounted) {
+        block.maintenance = { ...block.maintenance, ...recount(host.storage.sql) } // B4
+      }
       counted = { totals: totalsOf(host, life, block.tally), rows: host.storage.counts() }
       block.maintenance = { ...block.maintenance, totals: counted.totals }
       writeMaintenance(host.storage.sql, block.maintenance)

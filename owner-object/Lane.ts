@@ -166,6 +166,10 @@ export const isPublicationSlow = ({ marks, publishTicket }: Lane): boolean =>
 export const isRunning = (lane: Lane): boolean =>
   lane.report?.head?.state === "running" && lane.report.recoverAt === undefined
 
+/** Whether it takes one of the places of `runningPerOwner`. A faulted lane takes none: it would hold up others for ever. */
+export const takesPlace = (lane: Lane | undefined): boolean =>
+  lane !== undefined && lane.marks.faultRetryAt === undefined && isRunning(lane)
+
 /**
  * The wait for an agent that keeps the head from starting. A head that starts at no time waits for something else: an
  * attempt has had its agent since, and its answer was lost.

@@ -164,8 +164,9 @@ export const recount = (sql: Sql): Counters => {
   const [row] = sql.all(
     `SELECT COUNT(*) AS lanes,
       SUM(CASE WHEN json_valid(report) THEN json_extract(report, '$.nonterminal') END) AS nonterminal,
-      SUM(CASE WHEN json_valid(report) THEN json_extract(report, '$.head.state') = 'running'
-        AND json_type(report, '$.recoverAt') IS NULL END) AS running,
+      SUM(CASE WHEN json_valid(report) AND json_valid(marks) THEN
+        json_extract(report, '$.head.state') = 'running' AND json_type(report, '$.recoverAt') IS NULL
+        AND json_type(marks, '$.faultRetryAt') IS NULL END) AS running,
       SUM(CASE WHEN json_valid(marks) THEN json_type(marks, '$.faultRetryAt') IS NOT NULL END) AS faulted
      FROM lanes`,
   )

@@ -73,6 +73,8 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     `CREATE INDEX lanes_publish ON lanes (publish_slow, publish_at) WHERE publish_slow IS NOT NULL`,
   ],
   [`ALTER TABLE maintenance ADD COLUMN totals TEXT`],
+  // No table changes: faulted lanes, which counted as running, are counted no longer.
+  [],
 ]
 
 /** The version from which on there is a table of faults. */
@@ -83,6 +85,9 @@ export const outboxSince = 4
 
 /** The version from which on there is an index of what waits to be published. */
 export const publicationSince = 8
+
+/** The version from which on a faulted lane does not count as running. */
+export const faultedApartSince = 10
 
 /** The version from which on the progress of the projections is kept. */
 export const projectionsSince = 5

@@ -422,6 +422,7 @@ export interface MaintenanceStatus {
   readonly lanes: number
   /** Exact to 1,000, then "at least". */
   readonly dueLanes: number
+  /** Of which an attempt may run; a faulted lane counts as faulted alone. */
   readonly runningLanes: number
   readonly faultedLanes: number
   /** Passes that began and did not finish, in a row. */
