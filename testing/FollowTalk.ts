@@ -113,7 +113,7 @@ const timed = <A, E, R>(
     times.asks(mark, { submissionId, name, thread: nameOfThread(info), millis })
     return Effect.onExit(wait, (exit) =>
       Effect.sync(() => {
-        if (isOver(exit)) times.isOver(mark)
+        if (Exit.isSuccess(exit) || isOver(exit)) times.ends(mark, isOver(exit))
       }),
     )
   })

@@ -5,6 +5,7 @@
  * - A1 A wait counts from the first time that its run asked for it: what an instance lost with itself may be asked for
  *   again, and then comes later.
  * - A2 A time has come as soon as one handler was told so, also in an instance that was lost then.
+ * - A3 A wait may end before its time, by an answer.
  */
 export interface TimedWait {
   readonly submissionId: string
@@ -17,14 +18,19 @@ export interface TimedWait {
   lastAskedAt: number
   /** When a handler was told first that it was over. // A2 */
   overAt: number | undefined
+  /** When a handler was told first what came of it, whatever that was. // A3 */
+  endedAt: number | undefined
 }
+
+type Asked = Pick<TimedWait, "submissionId" | "name" | "thread" | "millis">
 
 export interface Times {
   readonly waits: ReadonlyMap<string, TimedWait>
   /** By submission, every time that its handler was entered. */
   readonly entered: ReadonlyMap<string, ReadonlyArray<number>>
-  readonly asks: (mark: string, wait: Omit<TimedWait, "askedAt" | "lastAskedAt" | "overAt">) => void
-  readonly isOver: (mark: string) => void
+  readonly asks: (mark: string, wait: Asked) => void
+  /** A handler is told what came of it: that it is over, or something else. */
+  readonly ends: (mark: string, isOver: boolean) => void
   readonly enters: (submissionId: string) => void
 }
 
@@ -38,12 +44,20 @@ export const makeTimes = (now: () => number): Times => {
       const known = waits.get(mark)
       const at = now()
       if (known === undefined)
-        waits.set(mark, { ...wait, askedAt: at, lastAskedAt: at, overAt: undefined })
+        waits.set(mark, {
+          ...wait,
+          askedAt: at,
+          lastAskedAt: at,
+          overAt: undefined,
+          endedAt: undefined,
+        })
       else if (at < known.askedAt + known.millis) known.lastAskedAt = at
     },
-    isOver: (mark) => {
+    ends: (mark, isOver) => {
       const known = waits.get(mark)
-      if (known !== undefined) known.overAt ??= now()
+      if (known === undefined) return
+      known.endedAt ??= now()
+      if (isOver) known.overAt ??= now()
     },
     enters: (submissionId) => {
       const all = entered.get(submissionId)

@@ -5,7 +5,7 @@
  * Judged by the true times at which runs asked and were told, and at which clients sent.
  *
  * - T1 Clocks are apart by their skew, and one stands still while its object computes, for three seconds at most.
- * - T2 A run has gone on once it was told that a wait of it is over, or was entered after that.
+ * - T2 A run has gone on once it was told what came of a wait, or was entered after its time.
  * - T4 A wait in a race that another branch has won is withdrawn: nothing goes on by it.
  * - T3 What keeps a run for longer is paused, has lost its alarm or its lane before the world has healed, or waits for a
  *   start while few may run.
@@ -26,7 +26,7 @@ export const lateMost = 20 * 60_000
 /** When a run has gone on by its own time, if it has. // T2 */
 const wentOnAt = ({ times }: World, wait: TimedWait, dueAt: number): number | undefined => {
   const entered = times.entered.get(wait.submissionId)?.find((at) => at >= dueAt)
-  return Math.min(entered ?? Infinity, wait.overAt ?? Infinity)
+  return Math.min(entered ?? Infinity, wait.endedAt ?? Infinity)
 }
 
 /** Whether a race was decided, and not by this wait. Its branches are called by the race's name. // T4 */
