@@ -5,6 +5,7 @@
  * - M3 In a world that has healed, what cannot be pruned yet is looked at again once all has been judged.
  * - M2 An owner that is lost is rebuilt by somebody who knows its threads' ids; so are lanes whose rows were
  *   deleted. Whoever deletes the rows of faults need do nothing.
+ * - M4 A machine that does nothing goes on when the world heals, at the latest.
  */
 import type { OwnerId } from "../contracts/Identifiers.ts"
 import { perform } from "./Client.ts"
@@ -154,8 +155,10 @@ const strike = (world: World, doing: Doing, fault: PlannedFault): void => {
       world.versions = ["v1", "v2"]
       return platform.crash(object)
     case "object slow":
-      if (object.incarnation !== undefined)
-        queue.stall(object.incarnation.runner, fault.lastsMillis)
+      if (object.incarnation !== undefined) {
+        const heals = startsAt + world.plan.healsAt - queue.now() // M4
+        queue.stall(object.incarnation.runner, Math.min(fault.lastsMillis, heals))
+      }
       return undefined
     case "owner lost":
       return loseOwner(world, doing, object)

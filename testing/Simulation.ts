@@ -3,6 +3,7 @@
  *
  * - R1 A run is bounded in steps and in virtual time; what goes on beyond that is a violation, not a hang.
  * - R2 Everything that a run leaves behind in the process is put back.
+ * - R3 Nobody need come for an owner whose alarm stands.
  */
 import { Effect } from "effect"
 import { withAmbient } from "./Ambient.ts"
@@ -131,6 +132,14 @@ const operate = (world: World, doing: Doing): void => {
   })
 }
 
+/** Comes to every owner that had lost its alarm, or rows, when the world healed: whatever it owes, any call has it go on. // R3 */
+const visitBlind = (world: World, doing: Doing): void =>
+  world.plan.owners.forEach((ownerId, owner) => {
+    if (!world.blind.has(ownerId)) return
+    const visit = { _tag: "Maintenance", at: 0, client: 0, owner } as const
+    clientOf(world, 0).run(perform(clientOf(world, 0), visit, doing))
+  })
+
 /** How often operators and the cron may be needed before all is done. */
 const roundsMax = 8
 /** A run may wait for one after another. */
@@ -169,6 +178,7 @@ const carryOn = (world: World, doing: Doing, violate: Doing["violate"]): boolean
     judge.whenQuiet(world, doing, violate, () => runToQuiet(world))
     if (round > 0 && isSettled(world)) return true
     operate(world, doing)
+    if (round === 0) visitBlind(world, doing)
     if (round % 2 === 1) clientOf(world, 0).run(Effect.ignore(world.cron()))
     runFor(world, hourMillis, "an hour later")
   }
