@@ -69,7 +69,10 @@ const endIn = (
   const settled = end._tag === "Answered" && end.answer._tag === "Settled"
   if (!settled || turn === undefined) return { end, next: undefined }
   turn.headsLeft -= 1
-  return { end, next: mayContinue(block.thread, block.now) ? claimNext(block, turn) : undefined }
+  return {
+    end,
+    next: mayContinue(block.thread, block.now) ? claimNext(block, turn, live) : undefined,
+  }
 }
 
 const suspends = ({ _tag }: Verdict): boolean => _tag === "CallOpen" || _tag === "Waiting"

@@ -10,6 +10,8 @@
  * - C4 A suspended run whose time has come is claimed by the block that fires its due timers.
  * - C5 In a deployment that publishes nothing is claimed while its sink lacks a record of this thread: the report tells
  *   no time then but that of the publication, after which there is a turn.
+ * - C6 What is claimed right behind a run that had been begun before is flushed before it runs: if it kills its object, the
+ *   end of that run would be lost with it again, and the run charged for it, time after time.
  */
 import type { AgentId, AttemptId } from "../contracts/Identifiers.ts"
 import type { HeadAnswer } from "../contracts/ThreadRpc.ts"
@@ -110,7 +112,7 @@ const reopen = (block: Block, row: SubmissionRow): void => {
 }
 
 /** Claims this head. It must be ready, or suspended and due. */
-const claim = (block: Block, head: SubmissionRow, suspect: boolean): Claimed => {
+const claim = (block: Block, head: SubmissionRow, flushFirst: boolean): Claimed => {
   const row = charge(block, head)
   if (head.state === "suspended") fireDue(block, row) // C4
   const first = row.attempts === 1
@@ -122,13 +124,13 @@ const claim = (block: Block, head: SubmissionRow, suspect: boolean): Claimed => 
     row,
     attemptId: block.thread.host.uuid() as AttemptId,
     claimedAt: block.now,
-    flushFirst: suspect || row.attempts > 1,
+    flushFirst: flushFirst || row.attempts > 1,
     size: first ? { records: 0, bytes: 0 } : runSize(block.sql, row.sequence),
     retries: retriesOf(row),
   }
 }
 
-/** Claims the head if there is one to claim. */
+/** Claims the head if there is one to claim; `behind` is the run that the same turn has settled before. */
 export const claimNext = (
   block: Block,
   turn: {
@@ -136,6 +138,7 @@ export const claimNext = (
     readonly suspect: boolean
     readonly notAgents: ReadonlyArray<AgentId>
   },
+  behind: Claimed | undefined,
 ): ClaimAnswer => {
   const { head } = readHead(block.sql, block.header, block.now)
   if (head === undefined) return nothing
@@ -148,5 +151,6 @@ export const claimNext = (
     unpublished: owesRecords(block.thread, block.header),
     agentKnown: block.thread.options.agents.has(head.agent),
   })
-  return answer ?? { _tag: "Claimed", claimed: claim(block, head, turn.suspect) }
+  const flushFirst = turn.suspect || (behind !== undefined && behind.row.attempts > 1) // C6
+  return answer ?? { _tag: "Claimed", claimed: claim(block, head, flushFirst) }
 }

@@ -59,18 +59,22 @@ const join = (
 /** An attempt that was claimed just now, or why there is none. */
 type Claimed = LiveAttempt | Exclude<ClaimAnswer, { readonly _tag: "Claimed" }>
 
-const claimIn = (thread: Thread, turn: Turn): Claimed => {
-  const answer = transact(thread, (block) => claimNext(block, turn))
+const claimIn = (thread: Thread, turn: Turn, behind: LiveAttempt | undefined): Claimed => {
+  const answer = transact(thread, (block) => claimNext(block, turn, behind))
   return answer._tag === "Claimed" ? own(thread, answer.claimed) : answer
 }
 
 /** The claim, at both its failpoints: the first claim of a submission also applies its input. */
-const claim = (thread: Thread, turn: Turn): Effect.Effect<Claimed, TurnFailure> =>
+const claim = (
+  thread: Thread,
+  turn: Turn,
+  behind: LiveAttempt | undefined,
+): Effect.Effect<Claimed, TurnFailure> =>
   Effect.gen(function* () {
     if (!thread.hasTables) return { _tag: "Nothing" } as const
     const { failpoints } = thread.options
     yield* failpoints.reach("apply:before")
-    const answer = yield* durable(thread, "claim", () => claimIn(thread, turn))
+    const answer = yield* durable(thread, "claim", () => claimIn(thread, turn, behind))
     yield* failpoints.reach("apply:after")
     return answer
   }).pipe(
@@ -86,10 +90,11 @@ const claim = (thread: Thread, turn: Turn): Effect.Effect<Claimed, TurnFailure> 
 const firstAttempt = (
   thread: Thread,
   turn: Turn,
+  behind: LiveAttempt | undefined,
 ): Effect.Effect<LiveAttempt | HeadAnswer | undefined, TurnFailure> =>
   Effect.gen(function* () {
     if (thread.live !== undefined) return thread.live
-    const answer = yield* claim(thread, turn)
+    const answer = yield* claim(thread, turn, behind)
     if (!("_tag" in answer)) return yield* launch(thread, answer)
     return answer._tag === "Refused" ? answer.answer : undefined
   })
@@ -107,7 +112,7 @@ const drive = (
     do {
       // An attempt that was claimed with a settlement is found behind it, however fast it was.
       const found: LiveAttempt | HeadAnswer | undefined =
-        live?.next ?? (yield* firstAttempt(thread, turn))
+        live?.next ?? (yield* firstAttempt(thread, turn, live))
       if (found === undefined) break
       if ("_tag" in found) {
         answers.push(found)

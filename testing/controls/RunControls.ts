@@ -45,8 +45,8 @@ export const runControls: ReadonlyArray<Control> = [
     edits: [
       {
         file: "thread-actors/Claim.ts",
-        find: "flushFirst: suspect || row.attempts > 1,",
-        replace: "flushFirst: suspect && row.attempts < 0,",
+        find: "flushFirst: flushFirst || row.attempts > 1,",
+        replace: "flushFirst: flushFirst && row.attempts < 0,",
       },
     ],
     pinned: world({

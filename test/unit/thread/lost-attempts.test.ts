@@ -213,6 +213,23 @@ describe("lost attempts", () => {
     expect(order).toEqual(["sync", "sync"])
   })
 
+  it("are behind them on disk before what comes next in their turn runs, which may be what kills", async () => {
+    const life = { lost: true }
+    const world = makeWorld({ agents: [Lost(life)] })
+    const order: Array<string> = []
+    const storage = world.storage as { sync: () => Promise<void> }
+    storage.sync = () => {
+      const rows = world.storage.sql.all("SELECT state FROM submissions ORDER BY sequence")
+      order.push(rows.map(({ state }) => String(state)).join())
+      return Promise.resolve()
+    }
+    for (let nth = 0; nth < 3; nth++) await accepted(world.admit("lost", ""))
+    world.time.now = (await loseOne(world)).dueAt ?? 0
+    life.lost = false
+    expect(await tags(world.process())).toEqual(["Settled", "Settled", "Settled"])
+    expect(order).toEqual(["running,ready,ready", "settled,running,ready"])
+  })
+
   it("are recovered when not even their end could be written", async () => {
     const world = makeWorld({ agents: [Lost({ lost: false })] })
     const { submissionId } = await accepted(world.admit("lost", ""))
