@@ -9,6 +9,7 @@
 import { Cause, Context, Duration, Effect, Exit, Option, Schema } from "effect"
 import * as Agent from "../thread-actors/Agent.ts"
 import type { Run } from "../thread-actors/Agent.ts"
+import type { AtWork } from "./AtWork.ts"
 import type { Ends } from "./Ends.ts"
 import { followTalk, type Talking } from "./FollowTalk.ts"
 import { type Incarnation, leaveObject } from "./Incarnation.ts"
@@ -35,6 +36,7 @@ export class Reach extends Context.Service<
     readonly talk: Talk
     readonly ends: Ends
     readonly times: Times
+    readonly atWork: AtWork
     /** The threads of the plan. */
     readonly threads: Talking["threads"]
     readonly reconciles: () => Reconciling
@@ -129,7 +131,12 @@ const callTool = (run: Running, op: CallOp): Effect.Effect<number, unknown, Reac
 const small = (run: Running, op: Extract<OneOp, { readonly _tag: "Small" }>) => {
   switch (op.what) {
     case "update":
-      return run.state.update(op.name, (count) => Option.getOrElse(count, () => 0) + 1)
+      return Effect.flatMap(Reach, ({ outside }) =>
+        run.state.update(op.name, (count) => {
+          outside.changes(run.info.submissionId, op.name)
+          return Option.getOrElse(count, () => 0) + 1
+        }),
+      )
     case "read":
       return Effect.map(run.state.read(op.name), (count) => Option.getOrElse(count, () => 0))
     case "progress":
@@ -233,6 +240,17 @@ const tellingItsEnd =
       Effect.map(Reach, ({ ends, incarnation }) => ends.ends(incarnation, info.submissionId, exit)),
     )
 
+/** So is how long it is at work. */
+const atWorkAs =
+  (agent: string, { info }: Running) =>
+  <A, E>(handler: Effect.Effect<A, E, Reach>): Effect.Effect<A, E, Reach> =>
+    Effect.flatMap(Reach, ({ atWork, incarnation }) =>
+      Effect.ensuring(
+        handler,
+        Effect.sync(atWork.enters({ incarnation, submissionId: info.submissionId, agent })),
+      ),
+    )
+
 const agentNamed = (name: string, keepsAll = false) =>
   defined(name, keepsAll).handler(
     (script, run) =>
@@ -245,7 +263,7 @@ const agentNamed = (name: string, keepsAll = false) =>
         if (script.ends === "fails") return yield* Effect.fail({ _tag: "ScriptFailed" } as const)
         if (script.ends === "dies") return yield* Effect.die(new Error("the script dies"))
         return script.mark === undefined ? script.ops.length : outputOf(script.mark)
-      }).pipe(tellingItsEnd(run)),
+      }).pipe(tellingItsEnd(run), atWorkAs(name, run)),
     { tools: [look, mark, pay, wire] },
   )
 

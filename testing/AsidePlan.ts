@@ -27,13 +27,17 @@ export const asidePoints: {
   readonly thread: ReadonlyArray<ThreadFailpoint>
 } = {
   owner: ["publish", "host"],
-  thread: ["publish"],
+  thread: ["publish", "resubmit"],
 }
 
 type Point = readonly [of: "owner" | "thread", name: string]
 
 /** Crashes at these failpoints, in plans in which anything crashes. */
-const strikes = (random: Random, plan: Plan, points: ReadonlyArray<Point>): Partial<Plan> => {
+export const strikesAt = (
+  random: Random,
+  plan: Plan,
+  points: ReadonlyArray<Point>,
+): Partial<Plan> => {
   if (plan.rates["crash at a failpoint"] === undefined) return {}
   const owners = plan.owners.length
   const all = Array.from({ length: random.between(0, 3) }, (): Strike => {
@@ -68,7 +72,7 @@ const publishing = (random: Random, plan: Plan): Plan => {
     ...plan,
     sink,
     limits: { ...plan.limits, publishRecords: records },
-    ...strikes(random, plan, [
+    ...strikesAt(random, plan, [
       ["owner", "publish"],
       ["thread", "publish"],
     ]),
@@ -94,7 +98,7 @@ const keeping = (random: Random, plan: Plan): Plan => {
       // Each look at what cannot go yet is an alarm.
       retentionRetryMillis: random.pick([20 * second, 60 * second]),
     },
-    ...strikes(random, plan, [["thread", "upkeep"]]),
+    ...strikesAt(random, plan, [["thread", "upkeep"]]),
   }
 }
 
@@ -145,7 +149,7 @@ const callingBack = (random: Random, plan: Plan): Plan => {
     ...plan,
     callbacks: true,
     operations: [...given, ...used].toSorted((one, other) => one.at - other.at),
-    ...strikes(random, plan, [
+    ...strikesAt(random, plan, [
       ["thread", "wait"],
       ["thread", "decide"],
     ]),
@@ -232,7 +236,7 @@ const hosting = (random: Random, plan: Plan): Plan => ({
   })),
   // A clock that stands still is no lane that computes.
   limits: { ...plan.limits, hostTurnMillis: 3_600 * second },
-  ...strikes(random, plan, [["owner", "host"]]),
+  ...strikesAt(random, plan, [["owner", "host"]]),
 })
 
 type Aside = readonly [share: number, of: (random: Random, plan: Plan) => Plan]

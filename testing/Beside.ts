@@ -1,7 +1,8 @@
 /**
  * What the deployments of a world have beside their agents, as a plan says it: a sink, work of the application's own, a time
- * for which content is kept, and a rule for messages of others.
+ * for which content is kept, a rule for messages of others, and limits of agents.
  */
+import type { AgentId } from "../contracts/Identifiers.ts"
 import { deployments, keepingDeployments } from "./Agents.ts"
 import { type HostWork, type HostWorkOptions, makeHostWork } from "./HostWork.ts"
 import type { Incarnation } from "./Incarnation.ts"
@@ -40,6 +41,9 @@ export const ownersOf = (
 ) => ({
   sink: publishes(plan, incarnation.version) ? sink?.of(incarnation) : undefined,
   hostLanes: hostWork?.of(incarnation),
+  maxRunning: new Map(
+    Object.entries(plan.running?.[incarnation.version] ?? {}) as Array<[AgentId, number]>,
+  ),
   acceptMessages:
     plan.doors === undefined
       ? undefined

@@ -5,12 +5,13 @@
  */
 import { Cause, Effect, Stream } from "effect"
 import type { AgentId, IdempotencyKey, OwnerId } from "../contracts/Identifiers.ts"
-import type { ThreadSubmission } from "../contracts/Submission.ts"
+import type { Receipt, ThreadSubmission } from "../contracts/Submission.ts"
 import type { Client, Doing } from "./Doing.ts"
 import type { Address, Operation } from "./Plan.ts"
 import { abortMany, retryMany, submitAll } from "./Many.ts"
 import { persist, tagOf } from "./Persist.ts"
 import { denies, principalOf } from "./Policy.ts"
+import { resubmission, resubmitCall } from "./Resubmit.ts"
 import { talkPerform } from "./TalkClient.ts"
 import type { Intent } from "./Told.ts"
 
@@ -48,9 +49,14 @@ const awaitIt = ({ rpcs }: Client, intent: Intent, doing: Doing): Effect.Effect<
 type Submit = Extract<Operation, { readonly _tag: "Submit" }>
 
 /** Submits an intent once more, however it goes; used by clients and by whoever judges. */
-export const submitCall = ({ rpcs }: Client, intent: Intent, doing: Doing) => {
-  return rpcs.owner.submit({ ownerId: intent.address.ownerId, ...submissionOf(intent, doing) })
-}
+export const submitCall = (
+  { rpcs }: Client,
+  intent: Intent,
+  doing: Doing,
+): Effect.Effect<Receipt, { readonly _tag: string }> =>
+  intent.again === undefined
+    ? rpcs.owner.submit({ ownerId: intent.address.ownerId, ...submissionOf(intent, doing) })
+    : resubmitCall(rpcs.owner, intent, intent.again, doing.faults.isHealed)
 
 /** An intent as it is sent. */
 const submissionOf = (intent: Intent, { queue }: Doing): ThreadSubmission => {
@@ -71,8 +77,13 @@ const submissionOf = (intent: Intent, { queue }: Doing): ThreadSubmission => {
 const submit = (client: Client, operation: Submit, doing: Doing): Effect.Effect<void> => {
   const address = doing.plan.threads[operation.thread]
   if (address === undefined) return Effect.void
-  const intent = doing.told.intent(operation, address, doing.queue.now())
-  const where = () => operation.key
+  return sends(client, doing.told.intent(operation, address, doing.queue.now()), doing)
+}
+
+/** Sends an intent until it is answered. */
+const sends = (client: Client, intent: Intent, doing: Doing): Effect.Effect<void> => {
+  const { operation } = intent
+  const where = () => intent.key
   const vanishes = doing.faults.strike("client vanishes", where)
   const once = persist(submitCall(client, intent, doing), () => vanishes).pipe(
     Effect.matchEffect({
@@ -225,6 +236,10 @@ export const perform = (
         intent.abortAccepted = true
       })
       return calmly(accepted)
+    }
+    case "Resubmit": {
+      const intent = resubmission(operation, doing)
+      return intent === undefined ? Effect.void : sends(client, intent, doing)
     }
     case "SubmitMany":
       return submitMany(client, operation, doing)

@@ -5,6 +5,7 @@ import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
 import { ownerFailpoints } from "../owner-object/Owner.ts"
 import { threadFailpoints } from "../thread-actors/ThreadFailpoints.ts"
 import { asidePoints, withAsides } from "./AsidePlan.ts"
+import { withChanges } from "./ChangePlan.ts"
 import { deadlyScript, drawScript, type Taste } from "./DrawScript.ts"
 import type { FaultKind, FaultRates } from "./Faults.ts"
 import { type Bait, lureOf } from "./Lures.ts"
@@ -12,13 +13,15 @@ import type { Operation, Plan, PlannedFault } from "./Plan.ts"
 import { drawDenials } from "./Policy.ts"
 import type { Pace } from "./Queue.ts"
 import { makeRandom, type Random } from "./Random.ts"
+import { withResubmits } from "./ResubmitPlan.ts"
+import { withRunning } from "./RunningPlan.ts"
 import { type PointDoes, type Strike, withLostAlarms } from "./Strikes.ts"
 import { withStruck } from "./StruckPlan.ts"
 import { laterPoints, talkingShare, withTalk } from "./TalkPlan.ts"
 import { tightLimits } from "./TightLimits.ts"
 
 /** Failpoints of threads that no operation which is drawn can reach. */
-export const undrawnPoints: ReadonlyArray<string> = ["admitMany", "resubmit"]
+export const undrawnPoints: ReadonlyArray<string> = ["admitMany"]
 
 /** A plan of which no other generator makes more is drawn from these alone: seeds mean what they have always meant. */
 const isFirst = (of: "owner" | "thread", name: string): boolean =>
@@ -319,5 +322,7 @@ export const drawPlan = (seed: number): Plan => {
   const silent = drawSilent(seed)
   const random = makeRandom(seed ^ 0x7a1c)
   const plan = random.chance(talkingShare) ? withTalk(random, silent) : silent
-  return withStruck(makeRandom(seed ^ 0x90de), withAsides(makeRandom(seed ^ 0x51de), plan))
+  const struck = withStruck(makeRandom(seed ^ 0x90de), withAsides(makeRandom(seed ^ 0x51de), plan))
+  const limited = withRunning(makeRandom(seed ^ 0x61a7), struck)
+  return withChanges(makeRandom(seed ^ 0x57a7), withResubmits(makeRandom(seed ^ 0x2eb5), limited))
 }

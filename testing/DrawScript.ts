@@ -96,6 +96,10 @@ export const deadlyScript: Script = {
   ends: "well",
 }
 
+/** Whether a script kills its object. */
+export const isDeadly = ({ ops }: Script): boolean =>
+  ops.some((op) => op._tag === "Step" && op.behaviour.ends === "kills")
+
 /** Draws a script. */
 export const drawScript = (random: Random, taste: Taste): Script => {
   const count = random.below(taste.opsMax + 1)

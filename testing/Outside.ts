@@ -83,6 +83,9 @@ export interface Outside {
   readonly works: (millis: number) => void
   /** How long handlers were going to work so, all together. */
   readonly workedMillis: () => number
+  /** A change of a thread's state is computed, by the run and its name for it. */
+  readonly changes: (submissionId: string, name: string) => void
+  readonly changed: ReadonlyMap<string, ReadonlySet<string>>
   /** A handler was given a value for a name. */
   readonly sees: (submissionId: string, name: string, value: string) => void
 }
@@ -122,6 +125,7 @@ export const makeOutside = (options: OutsideOptions): Outside => {
   const executions = new Map<string, number>()
   const keys = new Map<string, string>()
   const callsByKey = new Map<string, string>()
+  const changed = new Map<string, Set<string>>()
   let results = 0
   let order = 0
   let workedMillis = 0
@@ -251,6 +255,10 @@ export const makeOutside = (options: OutsideOptions): Outside => {
       workedMillis += millis
     },
     workedMillis: () => workedMillis,
+    changed,
+    changes: (submissionId, name) => {
+      changed.set(submissionId, (changed.get(submissionId) ?? new Set()).add(name))
+    },
     sees: (submissionId, name, value) => {
       const values: Seen = seen.get(submissionId) ?? new Map()
       seen.set(submissionId, values)

@@ -85,6 +85,18 @@ export type Operation = { readonly at: number; readonly client: number } & (
       readonly key: string
     }
   | {
+      /** Has the work of a submission done again, under a key of its own. */
+      readonly _tag: "Resubmit"
+      /** The key of that one. */
+      readonly of: string
+      readonly key: string
+      /** Instead of that one's. */
+      readonly script?: Script
+      readonly waits: boolean
+      /** Looks again and again until that one has settled. */
+      readonly patient: boolean
+    }
+  | {
       readonly _tag:
         | "Pause"
         | "Resume"
@@ -121,6 +133,9 @@ export interface KeepsPlan {
   /** The second agent keeps its own for ever. */
   readonly second?: boolean
 }
+
+/** By the deployment: how many attempts of an agent may run at once in an owner. Without end where nothing is told. */
+export type RunningPlan = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 export interface Plan {
   readonly seed: number
@@ -159,6 +174,8 @@ export interface Plan {
   readonly callbacks?: boolean
   /** For how long what has settled keeps its content; for ever without it. */
   readonly keeps?: KeepsPlan
+  /** The limits of agents. */
+  readonly running?: RunningPlan
   /** Millis after the start. */
   readonly healsAt: number
 }

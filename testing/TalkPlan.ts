@@ -6,7 +6,7 @@ import type { OwnerFailpoint } from "../owner-object/Owner.ts"
 import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
 import type { Operation, Plan } from "./Plan.ts"
 import type { Random } from "./Random.ts"
-import { drawScript, type Taste } from "./DrawScript.ts"
+import { drawScript, isDeadly, type Taste } from "./DrawScript.ts"
 import type { OneOp, Op, Script, TalkOp } from "./Script.ts"
 import type { Strike } from "./Strikes.ts"
 
@@ -175,9 +175,6 @@ const asked = (ops: ReadonlyArray<Op>): ReadonlyArray<Asks> =>
     if ("branches" in op) return asked(op.branches)
     return op._tag === "Await" || op._tag === "Approval" ? [{ name: op.name, of: op._tag }] : []
   })
-
-const isDeadly = ({ ops }: Script): boolean =>
-  ops.some((op) => op._tag === "Step" && op.behaviour.ends === "kills")
 
 type Submit = Extract<Operation, { readonly _tag: "Submit" }>
 

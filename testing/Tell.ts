@@ -1,6 +1,6 @@
 /** A failing run in words: what was asked, what went wrong, and what was seen. */
 import type { Operation, Plan, Submitted } from "./Plan.ts"
-import { isTalk, type Op } from "./Script.ts"
+import { isTalk, type Op, type Script } from "./Script.ts"
 import type { Shrunk } from "./Shrink.ts"
 import { talkWords } from "./TalkWords.ts"
 import { startsAt } from "./World.ts"
@@ -33,10 +33,11 @@ const threadWords = (plan: Plan, index: number): string => {
   return `${thread?.ownerId}/${thread?.threadId}`
 }
 
+const scriptWords = ({ ends, ops }: Script): string =>
+  `${ops.map(opWords).join("; ") || "nothing"}; it ends ${ends === "well" ? "well" : `as it ${ends}`}`
+
 const submittedWords = (plan: Plan, { agent, key, script, thread }: Submitted): string =>
-  `submits ${key} to ${threadWords(plan, thread)} for ${agent}: ${
-    script.ops.map(opWords).join("; ") || "nothing"
-  }; it ends ${script.ends === "well" ? "well" : `as it ${script.ends}`}`
+  `submits ${key} to ${threadWords(plan, thread)} for ${agent}: ${scriptWords(script)}`
 
 const operationWords = (plan: Plan, operation: Operation): string => {
   switch (operation._tag) {
@@ -47,6 +48,10 @@ const operationWords = (plan: Plan, operation: Operation): string => {
     case "Abort":
     case "Retry":
       return `asks to ${operation._tag.toLowerCase()} ${operation.key}`
+    case "Resubmit":
+      return `has ${operation.of} done again as ${operation.key}${
+        operation.script === undefined ? "" : `: ${scriptWords(operation.script)}`
+      }`
     case "Approve":
       return `${operation.approved ? "approves" : "denies"} ${operation.name} of ${operation.key}`
     case "Signal":

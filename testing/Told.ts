@@ -5,11 +5,20 @@ import type { Receipt } from "../contracts/Submission.ts"
 import type { Settlement } from "../contracts/Settlement.ts"
 import type { Address, Operation } from "./Plan.ts"
 
+/** Of what is a submission done again, and whether with another input. */
+export interface Again {
+  readonly of: Receipt
+  readonly isOther: boolean
+  readonly patient: boolean
+}
+
 export interface Intent {
   readonly key: string
   readonly address: Address
   readonly client: number
   readonly operation: Extract<Operation, { readonly _tag: "Submit" }>
+  /** Only where it does the work of another again. */
+  readonly again: Again | undefined
   readonly receipts: Array<Receipt>
   readonly refusals: Array<string>
   readonly settlements: Array<Settlement>
@@ -48,6 +57,7 @@ export interface Told {
     operation: Extract<Operation, { readonly _tag: "Submit" }>,
     address: Address,
     now: number,
+    again?: Again,
   ) => Intent
   /** Somebody asked to have everything of this owner aborted that is accepted until then. */
   readonly abortAll: (ownerId: string, until: number) => void
@@ -93,7 +103,7 @@ export const makeTold = (): Told => {
       for (const intent of intents.values())
         if (intent.address.ownerId === ownerId) intent.abortAsked = true
     },
-    intent: (operation, address, now) => {
+    intent: (operation, address, now, again) => {
       const found = intents.get(operation.key)
       if (found !== undefined) return found
       const made: Intent = {
@@ -101,6 +111,7 @@ export const makeTold = (): Told => {
         address,
         client: operation.client,
         operation,
+        again,
         receipts: [],
         refusals: [],
         settlements: [],

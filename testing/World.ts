@@ -18,6 +18,7 @@ import type { Failpoints } from "../platform/Failpoint.ts"
 import { agentsDigest } from "../thread-actors/AgentsDigest.ts"
 import { makeThread } from "../thread-actors/ThreadRuntime.ts"
 import { deployments, Reach } from "./Agents.ts"
+import { type AtWork, makeAtWork, type Working } from "./AtWork.ts"
 import { type Beside, besideOf, type BesideOptions, ownersOf, threadsHave } from "./Beside.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
@@ -58,6 +59,8 @@ export interface Watching
   /** Told of each call of a thread that an owner makes, before it leaves. */
   readonly onCall: (owner: Incarnation, threadId: string, tag: string) => void
   readonly onAlarmEnd: (object: SimulatedObject) => void
+  /** Told of each handler that is entered. */
+  readonly onWork: (working: Working) => void
   /** Told of each answer as its object gave it. */
   readonly onAnswer: (message: WireMessage, exit: WireExit) => void
   readonly onLog: (line: LogLine) => void
@@ -79,6 +82,7 @@ export interface World extends Beside {
   readonly talk: Talk
   readonly ends: Ends
   readonly times: Times
+  readonly atWork: AtWork
   readonly told: Told
   readonly coverage: Coverage
   readonly strikes: Strikes
@@ -220,6 +224,7 @@ const codeOf = (
           talk: world.talk,
           ends: world.ends,
           times: world.times,
+          atWork: world.atWork,
           threads: world.plan.threads,
           reconciles: () => reconciling(world),
           kill: (submissionId) => {
@@ -337,6 +342,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     talk: makeTalk(),
     ends: makeEnds(),
     times: makeTimes(queue.now),
+    atWork: makeAtWork((working) => watching.onWork(working)),
     told: makeTold(),
     ...besideOf(plan, {
       queue,

@@ -17,10 +17,17 @@ const denialWords = (
     thread === undefined ? "" : ` on ${nameAt(plan, plan.owners.length + thread)}`
   }`
 
+const runningWords = (running: NonNullable<Plan["running"]>): ReadonlyArray<string> =>
+  Object.entries(running).flatMap(([version, limits]) =>
+    Object.entries(limits).map(
+      ([agent, most]) => `at most ${most} of ${agent} run at once in an owner of ${version}`,
+    ),
+  )
+
 /** One sentence for each thing. */
 export const worldWords = (plan: Plan): ReadonlyArray<string> => {
   const { alarmLagMillis, callbacks, denials, doors, hostLanes, keeps, killsTake, limits } = plan
-  const { reconciling, sink, skewMillis, strayMillis, talks } = plan
+  const { reconciling, running = {}, sink, skewMillis, strayMillis, talks } = plan
   const said: ReadonlyArray<string | false> = [
     limits !== undefined &&
       `limits: ${list(Object.entries(limits).map(([name, value]) => `${name} ${value}`))}`,
@@ -39,6 +46,7 @@ export const worldWords = (plan: Plan): ReadonlyArray<string> => {
     hostLanes !== undefined && `host lanes ${list(hostLanes.map(({ name }) => name))}`,
     callbacks === true && "runs give away tokens for their waits",
     keeps !== undefined && keepsWords(keeps),
+    ...runningWords(running),
   ]
   return said.filter((sentence) => sentence !== false)
 }

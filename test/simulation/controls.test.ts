@@ -41,6 +41,10 @@ const expected: ReadonlyArray<readonly [name: string, invariant: string]> = [
   ["waits of a run have one token", "Callbacks"],
   ["a wave has no allowance", "Host lanes"],
   ["a wave holds up its owner", "I19"],
+  ["a change is written over another", "State"],
+  ["what completed is done again", "I1"],
+  ["the limit of an agent holds nobody", "Agent limits"],
+  ["the end of a run frees nobody of its agent", "I19"],
 ]
 
 it("catches every broken copy by the invariant named for it, and nothing in the product", async () => {

@@ -62,6 +62,17 @@ export const asks = (at: number, what: "Abort" | "Retry", key: string): Operatio
   key,
 })
 
+/** Somebody has the work of a submission done again. */
+export const asksAgain = (at: number, of: string, key: string): Operation => ({
+  _tag: "Resubmit",
+  at,
+  client: 0,
+  of,
+  key,
+  waits: false,
+  patient: false,
+})
+
 /** Somebody does something to `t0`. */
 export const does = (at: number, what: "Pause" | "Resume" | "Wake" | "Resolve"): Operation => ({
   _tag: what,
@@ -96,6 +107,9 @@ export const call = (
   const lands = landsMillis === undefined ? {} : { landsMillis }
   return { _tag: "Call", name, tool, behaviour: behaviour(rest), ...lands }
 }
+
+/** Counts one more in the state of its thread. */
+export const counts = (name: string): OneOp => ({ _tag: "Small", name, what: "update" })
 
 export const works = (millis: number, uninterruptible = false): OneOp => ({
   _tag: "Work",

@@ -6,6 +6,8 @@ import { runControls } from "./RunControls.ts"
 import { callControls } from "./CallControls.ts"
 import { talkControls } from "./TalkControls.ts"
 import { asideControls } from "./AsideControls.ts"
+import { runningControls } from "./RunningControls.ts"
+import { stateControls } from "./StateControls.ts"
 
 export const controls: ReadonlyArray<Control> = [
   ...laneControls,
@@ -14,4 +16,6 @@ export const controls: ReadonlyArray<Control> = [
   ...callControls,
   ...talkControls,
   ...asideControls,
+  ...stateControls,
+  ...runningControls,
 ]

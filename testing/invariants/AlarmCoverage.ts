@@ -7,14 +7,20 @@
  * - V2 It rings no later than a minute after the earliest deadline: so long may the wait after a pass that did
  *   not end last, and so long does an alarm that is overdue count.
  * - V3 What is due is what threads have to run, whatever their lanes say.
+ * - V4 A lane that its agent's limit holds is due once there is room by the lowest limit of any deployment: one that
+ *   raised it holds nobody from the next pass on.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Plan } from "../Plan.ts"
 import type { World } from "../World.ts"
+import { heldLanes, holderOf, lowestOf, maybeAtWork } from "./AgentRoom.ts"
 import { lanesKnow } from "./LaneAccounts.ts"
 import type { Violate } from "./Violate.ts"
 
 const graceMillis = 66_000
+
+/** As many attempts as may always start in an owner of a simulation. */
+const fewest = 100
 
 interface Owed {
   readonly thread_id: string
@@ -43,18 +49,31 @@ const firstHost = ({ state }: SimulatedObject): Owed | undefined => {
     .reduce(first, undefined)
 }
 
+/** The first lane that an agent's limit has held, and may go. // V4 */
+const firstHeld = (owner: SimulatedObject, plan: Plan): Owed | undefined =>
+  heldLanes(owner)
+    .filter(({ work }) => {
+      const agent = holderOf(work) ?? ""
+      return maybeAtWork(owner, agent).length < lowestOf(plan, agent)
+    })
+    .reduce(first, undefined)
+
 /** What needs something first. */
-const earliest = (owner: SimulatedObject, plan: Plan): Owed | undefined =>
-  plan.hostLanes === undefined
-    ? earliestLane(owner, plan)
-    : first(earliestLane(owner, plan), firstHost(owner))
+const earliest = (owner: SimulatedObject, { limits, plan }: World): Owed | undefined => {
+  const lane = earliestLane(owner, plan)
+  const host = plan.hostLanes === undefined ? lane : first(lane, firstHost(owner))
+  // Who is held by an agent's limit may have to wait for the owner's own, too.
+  return plan.running === undefined || limits.runningPerOwner < fewest
+    ? host
+    : first(host, firstHeld(owner, plan))
+}
 
 /** The lane that needs something first, or has something for others. */
 const earliestLane = ({ state }: SimulatedObject, { sink, talks }: Plan): Owed | undefined => {
   const [lane] = state.read<{ [K in keyof Owed]: Owed[K] }>(
     // The row of the smallest, without a sort: this is asked after every commit.
     `SELECT thread_id, work, MIN(IFNULL(next_at, 0)) AS next_at FROM lanes
-     WHERE work IS NOT NULL AND work <> 'held' HAVING COUNT(*) > 0`,
+     WHERE work IS NOT NULL AND work NOT LIKE 'held%' HAVING COUNT(*) > 0`,
   )
   const [record] =
     sink === undefined
@@ -81,7 +100,7 @@ export const alarmCovers = (world: World, owner: SimulatedObject, violate: Viola
   if (owner.kind !== "owner" || alarm.running !== undefined) return
   if (alarm.givenUp && !mustBeRepaired(owner)) return // V1
   if (!state.hasTable("lanes")) return
-  const owed = earliest(owner, world.plan)
+  const owed = earliest(owner, world)
   if (owed === undefined) {
     if (state.alarmAt() === null)
       lanesKnow(world, owner, (_, told) => violate("I7", `${told}, and no alarm is set`)) // V3

@@ -155,9 +155,10 @@ export const strangersAreDenied = (world: World, violate: Violate, settle: () =>
 export const nothingDeniedIsThere = (world: World, violate: Violate): void => {
   const { plan, platform, told } = world
   if (plan.denials === undefined) return
-  for (const { address, client, key } of told.intents.values()) {
+  for (const { address, again, client, key } of told.intents.values()) {
     const principal = `client-${client}`
-    if (!denies(plan, { operation: "submit", principal, ...address })) continue
+    const operation = again === undefined ? "submit" : "resubmit"
+    if (!denies(plan, { operation, principal, ...address })) continue
     const { name, state } = platform.object("thread", `${address.ownerId}/${address.threadId}`)
     if (!state.hasTable("submissions")) continue
     const rows = state.read("SELECT 1 FROM submissions WHERE idempotencyKey = ?", key)

@@ -7,11 +7,13 @@
  * - P4 A thread whose sink fares ill waits until it has heard that all was taken; no other does.
  * - P5 Whose a submission was that has been pruned its row does not tell any more.
  * - P3 While as many attempts run as may, as long as they hang, the rest are held: that is the owner's limit.
+ *   So it is with the limit of an agent.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Plan } from "../Plan.ts"
 import { principalOf } from "../Policy.ts"
 import { startsAt, type World } from "../World.ts"
+import { holderOf, lowestOf, maybeAtWork } from "./AgentRoom.ts"
 import type { Violate } from "./Violate.ts"
 
 interface Row {
@@ -135,9 +137,16 @@ const isKept = ({ state }: SimulatedObject, now: number, most: number): Waiting 
 }
 
 /** Whether its owner holds it until another's attempt has ended. // P3 */
-const isHeld = ({ state }: SimulatedObject, threadId: string): boolean =>
-  state.hasTable("lanes") &&
-  state.read("SELECT 1 FROM lanes WHERE thread_id = ? AND work = 'held'", threadId).length > 0
+const isHeld = (plan: Plan, owner: SimulatedObject, threadId: string): boolean => {
+  if (!owner.state.hasTable("lanes")) return false
+  const [lane] = owner.state.read<{ work: string }>(
+    "SELECT work FROM lanes WHERE thread_id = ? AND work LIKE 'held%'",
+    threadId,
+  )
+  const agent = holderOf(lane?.work ?? null)
+  if (agent === undefined) return lane !== undefined
+  return maybeAtWork(owner, agent).length >= lowestOf(plan, agent)
+}
 
 /** Whether a sink that fares ill keeps a thread, by its place. // P4 */
 const waitsForSink = (
@@ -172,7 +181,7 @@ export const neighboursGoOn = (world: World, violate: Violate): void => {
     const owner = platform.object("owner", ownerId)
     if (isDeadly(world, thread) || waitsForSink(plan, owner, place)) continue // P4
     const kept = isKept(thread, queue.now(), keptMost(plan))
-    if (kept !== undefined && !isHeld(owner, threadId))
+    if (kept !== undefined && !isHeld(plan, owner, threadId))
       violate(
         "I9",
         `${thread.name}: submission ${kept.sequence} is ready since ${kept.since - startsAt} ms, and nothing was done to its thread`,

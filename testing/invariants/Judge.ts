@@ -19,9 +19,11 @@ import { allIsPublished, settlementsArePublished } from "./Publication.ts"
 import { nothingIsArmed } from "./Quiet.ts"
 import { readsWriteNothing } from "./Reads.ts"
 import { recordsHold } from "./Records.ts"
+import { workIsDoneAgain } from "./Resubmissions.ts"
 import { allIsPruned, settlementsStay } from "./Retention.ts"
 import { occurrencesComeOnce } from "./Schedules.ts"
 import { promisesAreKept, receiptsSurvive } from "./Settlements.ts"
+import { changesAreKept } from "./States.ts"
 import { timesAreKept } from "./Times.ts"
 import { workIsBounded } from "./Work.ts"
 import type { Violate } from "./Violate.ts"
@@ -43,7 +45,9 @@ export const judge = {
     promisesAreKept(world, violate) // J2
     endsAreTrue(world, violate) // J2
     timesAreKept(world, violate) // J2
+    workIsDoneAgain(world, violate) // J2
     recordsHold(world, violate) // J2
+    changesAreKept(world, violate) // J2
     settlementsArePublished(world, violate) // J2
     messagesArrive(world, violate) // J2
     childrenWereHeard(world, violate) // J2

@@ -4,6 +4,7 @@
  * - T1 Every answer that clients were given about one key, or one submission, is the same answer.
  * - T3 What has joined a run ends as that does; whether it had to is judged of the run.
  * - T4 A key whose submission was pruned is a new one: until then it gets its receipt.
+ * - T5 What does the work of another again asks for its input once more where both have lost it.
  * - T2 A thread that was forgotten on somebody's word may have forgotten its submissions, and nothing else may.
  */
 import { Effect } from "effect"
@@ -128,8 +129,12 @@ export const receiptsSurvive = (
             if (!isAgain && !isNew)
               violate("I2", `${intent.key} was given another receipt when it was sent again`)
           },
-          onFailure: (error) =>
-            violate("I2", `${intent.key} was refused when sent again: ${error._tag}`),
+          onFailure: (error) => {
+            const isGone = intent.receipts.every((one) => isPruned(thread, one.submissionId))
+            const needsInput = intent.again !== undefined && error._tag === "InputPruned" && isGone
+            if (needsInput) answered += 1 // T5
+            else violate("I2", `${intent.key} was refused when sent again: ${error._tag}`)
+          },
         },
       ),
     )

@@ -8,7 +8,7 @@
  * - T2 A run has gone on once it was told what came of a wait, or was entered after its time.
  * - T4 A wait in a race that another branch has won is withdrawn: nothing goes on by it.
  * - T3 What keeps a run for longer is paused, has lost its alarm or its lane before the world has healed, or waits for a
- *   start while few may run.
+ *   start while few may run, or few of its agent.
  */
 import { startsAt, type World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
@@ -40,7 +40,7 @@ const isWithdrawn = ({ outside }: World, { name, overAt, submissionId }: TimedWa
 }
 
 /** Whether every fault is over from the start. */
-const isWell = ({ faults, rates, sink, strikes, hostLanes }: World["plan"]): boolean =>
+export const isWell = ({ faults, rates, sink, strikes, hostLanes }: World["plan"]): boolean =>
   faults.length === 0 &&
   strikes === undefined &&
   sink === undefined &&
@@ -48,7 +48,8 @@ const isWell = ({ faults, rates, sink, strikes, hostLanes }: World["plan"]): boo
   Object.values(rates).every((rate) => rate === 0)
 
 /** Fewer than there ever are lanes: a start may wait for another run's end. // T3 */
-export const fewMayRun = ({ limits }: World): boolean => limits.runningPerOwner < 100
+export const fewMayRun = ({ limits, plan }: World): boolean =>
+  limits.runningPerOwner < 100 || plan.running !== undefined
 
 const isKept = (world: World, thread: string): boolean => {
   const { blind, plan, told } = world

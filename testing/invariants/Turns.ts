@@ -12,12 +12,16 @@
  *   goes before another for certain if even its latest bound is before the earliest of the other.
  * - T3 What a new life finds in its rows came due at the times that they tell; what was in flight has had its turn.
  * - T4 A lane that would start an attempt waits while as many run as may.
+ * - T6 A lane that its agent's limit holds waits until there is room for certain; then it goes before all that would start
+ *   an attempt of that agent and came due after it, and for nobody else.
  * - T5 Who waits is as the block that selected left it, but for what it wrote itself: that may have wanted another
  *   kind before. A call made later than that tells nothing.
  */
 import type { SqlValue } from "../../platform/ObjectStorage.ts"
 import type { Incarnation, SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
+import { goesInTime } from "./AgentLimits.ts"
+import { heldLanes, holderOf, limitOf, maybeAtWork } from "./AgentRoom.ts"
 import { type Kind, makeRoom } from "./Room.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -39,9 +43,14 @@ const turns: Readonly<Record<string, Kind>> = {
   forget: "forget",
 }
 
+const kindOf = (work: string | null): Kind | undefined =>
+  work === null ? undefined : holderOf(work) === undefined ? kinds[work] : "dispatch"
+
 /** A lane as its row was last committed. Times are of the owner's clock. */
 interface Lane {
   readonly threadId: string
+  /** The agent whose limit holds it. */
+  heldOf: string | undefined
   kind: Kind | undefined
   slow: boolean
   report: string | null
@@ -71,6 +80,8 @@ interface OwnerTurns {
   isStale: boolean
   selected: Snapshot | undefined
   unfinished: number
+  /** Since when there is room for another attempt of an agent of which lanes are held; true time. */
+  readonly roomSince: Map<string, number>
   /** Since when its pass runs; true time. */
   passSince: number | undefined
 }
@@ -134,7 +145,7 @@ interface Moment {
 /** Takes a committed row in. */
 const take = (of: OwnerTurns, row: Row, { clock, now }: Moment): void => {
   const before = of.lanes.get(row.thread_id)
-  const kind = row.work === null ? undefined : kinds[row.work]
+  const kind = kindOf(row.work)
   const readyAt = row.next_at === null ? Infinity : millisOf(row.next_at)
   const keeps = before !== undefined && !before.served && isDue(before, clock) && readyAt <= clock
   const cameDue = Math.max(readyAt, clock)
@@ -148,6 +159,7 @@ const take = (of: OwnerTurns, row: Row, { clock, now }: Moment): void => {
       : { earliest: cameDue, latest: cameDue }
   of.lanes.set(row.thread_id, {
     threadId: row.thread_id,
+    heldOf: holderOf(row.work),
     kind,
     slow: row.slow === 1,
     report: row.report,
@@ -212,6 +224,11 @@ const isRunning = ({ report }: Lane): boolean => {
   return head?.state === "running" && recoverAt === undefined
 }
 
+const agentOf = ({ report }: Lane): string | undefined =>
+  report === null
+    ? undefined
+    : (JSON.parse(report) as { readonly head?: { readonly agent: string } }).head?.agent
+
 /** The longest that a lane waits for a free slot; for its own deadline by a clock that is behind. */
 const atOnceMillis = 2_000
 const deadlineMillis = 10_000
@@ -240,6 +257,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
       isStale: true,
       selected: undefined,
       unfinished: 0,
+      roomSince: new Map(),
       passSince: undefined,
     }
     all.set(owner, made)
@@ -277,6 +295,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
     waits.kind === called.kind &&
     (!waits.slow || called.slow) && // T1
     waits.latest < called.earliest && // T2
+    (waits.heldOf === undefined || (waits.heldOf === agentOf(called) && !isRunning(called))) && // T6
     !(fewStart(of) && !isRunning(waits) && isRunning(called)) // T4
 
   /** Whether it has waited longer than a free slot explains, and `besides`. */
@@ -284,11 +303,27 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
     if (lane.slow || of.unfinished >= limits.unfinishedPassesBeforeOneSlot) return false
     if (of.passSince === undefined || lane.kind === "forget") return false
     if (!room.isFor(by.object, lane, of.lanes.size)) return false // T1
-    const { committedAt, latest } = lane
+    const { committedAt, heldOf, latest } = lane
+    const roomSince = heldOf === undefined ? 0 : of.roomSince.get(heldOf)
+    if (roomSince === undefined || (heldOf !== undefined && fewStart(of))) return false // T4 T6
     const dueAt = committedAt ?? latest - by.runner.skewMillis
-    const since = Math.max(dueAt, of.passSince)
+    const since = Math.max(dueAt, of.passSince, roomSince)
     const most = committedAt === undefined && dueAt > of.passSince ? deadlineMillis : atOnceMillis
     return queue.now() - since > most + besides
+  }
+
+  /** Notes of which agents another attempt may start, by what the rows say and what is being called. // T6 */
+  const noteRoom = (of: OwnerTurns, { object, version }: Incarnation): void => {
+    if (plan.running === undefined || !object.state.hasTable("lanes")) return
+    const free = new Set<string>()
+    for (const { work } of heldLanes(object)) {
+      const agent = holderOf(work) ?? ""
+      const starting = [...of.lanes.values()].filter((one) => one.served && agentOf(one) === agent)
+      const atWork = [...maybeAtWork(object, agent), ...starting.map((one) => one.threadId)]
+      if (new Set(atWork).size < limitOf(plan, version, agent)) free.add(agent)
+    }
+    for (const agent of of.roomSince.keys()) if (!free.has(agent)) of.roomSince.delete(agent)
+    for (const agent of free) if (!of.roomSince.has(agent)) of.roomSince.set(agent, queue.now())
   }
 
   return {
@@ -313,12 +348,17 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
       if (of.isStale) reload(of, owner)
       else apply(of, owner, { clock: incarnation.runner.clock, now: queue.now() })
       of.pending = []
+      noteRoom(of, incarnation)
     },
     onCall: (by, threadId, tag) => {
       const kind = turns[tag]
       const of = turnsOf(by.object)
       const lane = of.lanes.get(threadId)
       if (kind === undefined || of.incarnation !== by || lane === undefined) return
+      if (lane.heldOf !== undefined && !lane.served && !fewStart(of)) {
+        const name = `${by.object.name}/${threadId}`
+        goesInTime(world, { lane: name, since: of.roomSince.get(lane.heldOf) }, violate) // T6
+      }
       const { selected } = of
       const isFresh =
         selected !== undefined &&
@@ -335,6 +375,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
       }
       lane.served = true
       Object.assign(lane, unknownBounds)
+      noteRoom(of, by)
     },
     onAlarmEnd: (owner) => {
       const of = turnsOf(owner)

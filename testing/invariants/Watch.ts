@@ -9,6 +9,7 @@
  * - W7 I13: a parent is looked at where it settles, a child where it starts a body.
  * - W8 A sink is looked at where it is given something, where it takes it, and where a body starts.
  * - W9 A thread is looked at after each of its commits for what it has pruned.
+ * - W11 An attempt of an agent with a limit is looked at where its owner calls for it, and where its handler is entered.
  * - W10 A wave of a host lane is looked at where it begins and ends.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
@@ -16,6 +17,7 @@
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { LogLine } from "../RunnerContext.ts"
 import type { Watching, World } from "../World.ts"
+import { isWithinLimit, mayStartOne } from "./AgentLimits.ts"
 import { alarmCovers } from "./AlarmCoverage.ts"
 import { mayLeave, mayStart, paidOnce } from "./Bodies.ts"
 import { policyIsKept } from "./Denied.ts"
@@ -82,7 +84,11 @@ const watching = (
 ): Watching => ({
   onWrite: turns.onWrite,
   onUndone: turns.onUndone,
-  onCall: turns.onCall, // W5
+  onCall: (owner, threadId, tag) => {
+    turns.onCall(owner, threadId, tag) // W5
+    mayStartOne(world, owner, { tag, threadId }, violate) // W11
+  },
+  onWork: (working) => isWithinLimit(world, working, violate), // W11
   onBatch: (object) => {
     brake(object) // W6
     if (object.kind === "owner") {
