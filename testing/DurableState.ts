@@ -70,6 +70,8 @@ export interface DurableState {
   readonly changes: () => number
   /** How often the object has used its storage, reads included. */
   readonly uses: () => number
+  /** Rows that statements of it gave, and changed. */
+  readonly rows: () => { readonly read: number; readonly written: number }
   readonly setFault: (fault: StorageFault) => void
   readonly fault: () => StorageFault
   /** Reads beside the object: for those who judge. */
@@ -241,7 +243,9 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
         all: <Row extends SqlRow>(text: string, ...bindings: ReadonlyArray<SqlValue>) => {
           check()
           checkBindings(bindings)
-          return ofStorage(() => database.all(text, bindings)) as unknown as ReadonlyArray<Row>
+          const rows = ofStorage(() => database.all(text, bindings))
+          counts.read += rows.length
+          return rows as unknown as ReadonlyArray<Row>
         },
         run: (text, ...bindings) => {
           check()
@@ -291,6 +295,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
     batches: () => batches,
     changes: () => changes,
     uses: () => uses,
+    rows: () => counts,
     setFault: (next) => {
       fault = next
     },

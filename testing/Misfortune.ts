@@ -179,6 +179,17 @@ export const planFaults = (world: World, doing: Doing): void => {
     )
 }
 
+/** Notes which lanes have a fault, or are stalled: their next try may be many minutes away. */
+const noteResting = ({ platform, resting }: World): void => {
+  for (const { kind, name, state } of platform.objects())
+    if (kind === "owner" && state.hasTable("recovery_faults"))
+      for (const { thread_id } of state.read<{ thread_id: string }>(
+        `SELECT thread_id FROM recovery_faults
+         UNION SELECT thread_id FROM lanes WHERE marks LIKE '%"stalledUntilAt"%'`,
+      ))
+        resting.add(`${name}/${thread_id}`)
+}
+
 /** Two months. */
 const seldomMillis = 60 * 24 * 3_600_000
 
@@ -196,5 +207,6 @@ export const heal = (world: World): void => {
   }
   for (const { alarm, name } of world.platform.objects()) if (alarm.givenUp) world.blind.add(name)
   for (const name of world.lost.keys()) world.blind.add(name)
+  noteResting(world)
   world.queue.trace.note("healed", 0)
 }

@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import { withAmbient } from "./Ambient.ts"
 import { perform, resolveAll } from "./Client.ts"
 import type { Client, Doing } from "./Doing.ts"
-import { schedulesTick } from "./invariants/Schedules.ts"
+import { occurrencesAreCounted, schedulesTick } from "./invariants/Schedules.ts"
 import { answerAll, carryParked, unscheduleAll } from "./TalkClient.ts"
 import { parkedRuns } from "./invariants/TalkingWaits.ts"
 import type { Covered } from "./Coverage.ts"
@@ -18,6 +18,7 @@ import { heal, planFaults } from "./Misfortune.ts"
 import { inTask } from "./Microtasks.ts"
 import { judge } from "./invariants/Judge.ts"
 import { ownerHoldsBack } from "./invariants/Retention.ts"
+import { schedulesRunMillis } from "./invariants/Work.ts"
 import { watchWorld } from "./invariants/Watch.ts"
 import type { Plan } from "./Plan.ts"
 import { makeRandom } from "./Random.ts"
@@ -155,8 +156,6 @@ const isSettled = (world: World): boolean =>
         state.read("SELECT 1 FROM submissions WHERE state <> 'settled' LIMIT 1").length === 0,
     )
 
-const schedulesRunMillis = 300_000
-
 /** Lets the clocks tick on in a world that has healed, looks whether they do, and cancels them: then it can come to rest. */
 const endSchedules = (world: World, doing: Doing, violate: Doing["violate"]): void => {
   if (world.told.scheduled.size === 0) return
@@ -164,6 +163,7 @@ const endSchedules = (world: World, doing: Doing, violate: Doing["violate"]): vo
   clientOf(world, 0).run(Effect.ignore(world.cron()))
   runFor(world, schedulesRunMillis, "schedules have run")
   schedulesTick(world, violate)
+  occurrencesAreCounted(world, violate)
   clientOf(world, 0).run(unscheduleAll(clientOf(world, 0), doing))
 }
 

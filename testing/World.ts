@@ -98,10 +98,14 @@ export interface World extends Beside {
   versions: ReadonlyArray<string>
   /** How often each submission has killed its object. */
   readonly killed: Map<string, number>
+  /** How often owners have called their threads. */
+  readonly calls: { made: number }
   /** Owners that were lost, and threads whose lanes were; not reconciled yet: how often. */
   readonly lost: Map<string, number>
   /** Owners whose alarm, or rows, were lost when the world healed; and threads whose lanes were. */
   readonly blind: Set<string>
+  /** Threads whose lanes had a fault, or were stalled, when the world healed. */
+  readonly resting: Set<string>
   /** Threads whose owner was made to forget something of them. */
   readonly forgotten: Set<string>
 }
@@ -199,7 +203,10 @@ const codeOf = (
         const target = thread(ownerId, threadId)
         return {
           call: (message, sink) => {
-            if (message._tag === "Request") called(incarnation, threadId, message.tag)
+            if (message._tag === "Request") {
+              world.calls.made += 1
+              called(incarnation, threadId, message.tag)
+            }
             return target.call(message, sink)
           },
         }
@@ -361,8 +368,10 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
     killed: new Map<string, number>(),
+    calls: { made: 0 },
     lost: new Map<string, number>(),
     blind: new Set<string>(),
+    resting: new Set<string>(),
     forgotten: new Set<string>(),
     clients: [],
     webhook: undefined,

@@ -1,6 +1,7 @@
 /** Controls of what an owner knows of its lanes: enrolments, reports, the set in flight, turns. */
 import type { Control } from "./Control.ts"
 import { deadlyScript } from "../DrawScript.ts"
+import type { Operation } from "../Plan.ts"
 import type { Strike } from "../Strikes.ts"
 import { atPoint, ofRequest, owner, step, submits, t0, t1, world } from "./Worlds.ts"
 
@@ -17,6 +18,19 @@ const oneGoesOn = (...strikes: ReadonlyArray<Strike>) =>
     ],
     faults: [{ at: 1_000, kind: "crash", object: t0, lastsMillis: 0 }],
     strikes: [ofRequest(t0, "recover", 1, { _tag: "ReplyLate", millis: 29_000 }), ...strikes],
+  })
+
+/** The first thread keeps the only slot for a while, and two others come due meanwhile, one after the other. */
+const oneSlot = (...more: ReadonlyArray<Operation>) =>
+  world({
+    limits: { dispatchSlots: 1 },
+    operations: [
+      submits(0, "k0", []),
+      submits(1_000, "k1", [], { thread: 1 }),
+      submits(2_000, "k2", [], { thread: 2 }),
+      ...more,
+    ],
+    strikes: [ofRequest(t0, "processHead", 1, { _tag: "Late", millis: 20_000 })],
   })
 
 export const laneControls: ReadonlyArray<Control> = [
@@ -189,5 +203,30 @@ export const laneControls: ReadonlyArray<Control> = [
       },
     ],
     pinned: oneGoesOn(),
+  },
+  {
+    name: "whoever came due last goes first",
+    invariant: "I10",
+    edits: [
+      {
+        file: "owner-object/Select.ts",
+        find: ".sort((first, second) => first.ticket - second.ticket) // D2",
+        replace: ".sort((first, second) => second.ticket - first.ticket)",
+      },
+    ],
+    pinned: oneSlot(),
+  },
+  {
+    name: "a due lane loses its place when it is written",
+    invariant: "I10",
+    edits: [
+      {
+        file: "owner-object/Rotation.ts",
+        find: "if (kept !== undefined && kept < dueBefore(now)) return kept // R2",
+        replace: "if (kept !== undefined && kept < 0) return kept",
+      },
+    ],
+    // The one that has waited longer is given something more.
+    pinned: oneSlot(submits(3_000, "k3", [], { thread: 1 })),
   },
 ]

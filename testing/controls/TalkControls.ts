@@ -193,7 +193,7 @@ export const talkControls: ReadonlyArray<Control> = [
   },
   {
     name: "the time of a schedule is not told",
-    invariant: "I20",
+    invariant: "I20, of schedules",
     edits: [
       {
         file: "thread-actors/LaneReport.ts",

@@ -8,6 +8,10 @@ import { talkControls } from "./TalkControls.ts"
 import { asideControls } from "./AsideControls.ts"
 import { runningControls } from "./RunningControls.ts"
 import { stateControls } from "./StateControls.ts"
+import { endControls } from "./EndControls.ts"
+import { policyControls } from "./PolicyControls.ts"
+import { timeControls } from "./TimeControls.ts"
+import { workControls } from "./WorkControls.ts"
 
 export const controls: ReadonlyArray<Control> = [
   ...laneControls,
@@ -18,4 +22,8 @@ export const controls: ReadonlyArray<Control> = [
   ...asideControls,
   ...stateControls,
   ...runningControls,
+  ...endControls,
+  ...timeControls,
+  ...policyControls,
+  ...workControls,
 ]

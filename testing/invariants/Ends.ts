@@ -97,7 +97,10 @@ const judgeRow = (
   if (row.host !== null || isTrue(world, thread, row, said)) return // E4
   const { defects, entered, failures, outputs } = world.ends.of(row.id)
   const seen = `was entered ${entered} times, gave ${[...outputs].join() || "nothing"}, failed ${failures} times, died ${defects} times`
-  violate("I1", `${thread.name}: ${row.id} settled as ${JSON.stringify(said)}; its handler ${seen}`)
+  violate(
+    "I1, of ends",
+    `${thread.name}: ${row.id} settled as ${JSON.stringify(said)}; its handler ${seen}`,
+  )
 }
 
 const saidOf = ({ outcome, payload }: Row): Said =>

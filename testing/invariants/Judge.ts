@@ -12,6 +12,7 @@ import { childrenWereHeard } from "./Children.ts"
 import { endsAreTrue } from "./Ends.ts"
 import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
 import { allIsDone } from "./HostLanes.ts"
+import { inputsGoOn } from "./Lateness.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
 import { messagesArrive } from "./Messages.ts"
 import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
@@ -46,6 +47,7 @@ export const judge = {
     endsAreTrue(world, violate) // J2
     timesAreKept(world, violate) // J2
     workIsDoneAgain(world, violate) // J2
+    inputsGoOn(world, violate) // J2
     recordsHold(world, violate) // J2
     changesAreKept(world, violate) // J2
     settlementsArePublished(world, violate) // J2

@@ -7,6 +7,8 @@
  * - S4 A thread whose lane has a fault is looked at when that is tried again, which may be minutes after the world has healed.
  * - S5 An input is of an occurrence that has come by then, and since the one before: by the clock that gave it, and by the
  *   true time.
+ * - S6 So long as nobody has replaced it: what a schedule has given, and what it tells of as joined to that, are all
+ *   occurrences that there were, by the clock of its thread.
  * - S2 An owner that was lost knows its threads again when it is rebuilt; one whose alarm is lost, when somebody comes.
  */
 import { startsAt, type World } from "../World.ts"
@@ -20,6 +22,7 @@ interface Row {
   readonly waitsFor: string | null
   readonly lastAt: number | null
   readonly createdAt: number
+  readonly collapsed: number
 }
 
 /** How far a schedule may be behind: its period, slots, backoff, and clocks. */
@@ -53,9 +56,51 @@ export const schedulesTick = (world: World, violate: Violate): void => {
     if (row === undefined || row.waitsFor !== null) continue // S1
     const behind = world.queue.now() - Math.max(row.lastAt ?? 0, row.createdAt)
     if (behind > lagMillis)
-      violate("I20", `${thread.name}: ${one.name} has given nothing for ${behind} ms`)
+      violate("I20, of schedules", `${thread.name}: ${one.name} has given nothing for ${behind} ms`)
   }
 }
+
+/** Whether it stands as it was first asked for: nobody has replaced it, or may have removed it in between. */
+const isFirst = ({ plan }: World, { asked, name, ownerId, threadId }: Scheduled): boolean =>
+  asked === 1 &&
+  !plan.operations.some(
+    (one) =>
+      one._tag === "Unschedule" &&
+      one.name === name &&
+      plan.threads[one.thread]?.ownerId === ownerId &&
+      plan.threads[one.thread]?.threadId === threadId,
+  )
+
+/** Each occurrence up to the last that gave something was given, or is told as one that was not given alone. // S6 */
+export const occurrencesAreCounted = (world: World, violate: Violate): void => {
+  if (world.plan.keeps !== undefined) return
+  for (const one of world.told.scheduled.values()) {
+    const thread = world.platform.object("thread", `${one.ownerId}/${one.threadId}`)
+    if (!isFirst(world, one) || !thread.state.hasTable("schedules")) continue
+    const [row] = thread.state.read<Row>(
+      "SELECT waitsFor, lastAt, createdAt, collapsed FROM schedules WHERE name = ?",
+      one.name,
+    )
+    if (row === undefined || row.lastAt === null) continue
+    const period = one.everySeconds * 1_000
+    const passed = Math.floor(row.lastAt / period) - Math.floor(row.createdAt / period)
+    if (passed > world.limits.occurrencesCounted) continue
+    const given = inputsOf(thread, one).length
+    if (given + row.collapsed !== passed)
+      violate(
+        "I1, of schedules",
+        `${thread.name}: ${one.name} had ${passed} occurrences, has given ${given} inputs, and tells of ${row.collapsed} that it joined to others`,
+      )
+  }
+}
+
+/** What a schedule has given. */
+const inputsOf = ({ state }: SimulatedObject, { inputs }: Scheduled) =>
+  state
+    .read<{ id: string; input: string; acceptedAt: number }>(
+      "SELECT id, input, acceptedAt FROM submissions",
+    )
+    .filter(({ input }) => inputs.has(input))
 
 /** Whether an instant of the schedule lies between. Its periods divide a minute. */
 const hasInstant = ({ periods }: Scheduled, from: number, to: number): boolean =>
@@ -78,7 +123,7 @@ const atInstants = (
     const at = Math.min(acceptedAt, entered)
     if (!hasInstant(one, before - apart, at + apart))
       violate(
-        "I1",
+        "I1, of schedules",
         `${one.ownerId}/${one.threadId}: ${one.name} gave ${id} at ${at - startsAt} ms, and nothing was due since ${before - startsAt}`,
       )
     before = acceptedAt
@@ -88,20 +133,16 @@ const atInstants = (
 /** No more inputs than there were occurrences. Looked at once all has settled. */
 export const occurrencesComeOnce = (world: World, violate: Violate): void => {
   for (const one of world.told.scheduled.values()) {
-    const { asked, everySeconds, inputs, name, ownerId, threadId } = one
+    const { asked, everySeconds, name, ownerId, threadId } = one
     const thread = world.platform.object("thread", `${ownerId}/${threadId}`)
     if (!thread.state.hasTable("submissions") || isPaused(thread)) continue
-    const given = thread.state
-      .read<{ id: string; input: string; acceptedAt: number }>(
-        "SELECT id, input, acceptedAt FROM submissions",
-      )
-      .filter(({ input }) => inputs.has(input))
+    const given = inputsOf(thread, one)
     atInstants(world, one, given, violate)
     const last = Math.max(startsAt, ...given.map(({ acceptedAt }) => acceptedAt))
     const most = (last - startsAt) / (everySeconds * 1_000) + asked + 1
     if (given.length > most)
       violate(
-        "I1",
+        "I1, of schedules",
         `${thread.name}: ${name} has given ${given.length} inputs, where ${most} were due`,
       )
   }

@@ -9,6 +9,8 @@
  * - T4 A wait in a race that another branch has won is withdrawn: nothing goes on by it.
  * - T3 What keeps a run for longer is paused, has lost its alarm or its lane before the world has healed, or waits for a
  *   start while few may run, or few of its agent.
+ * - T5 What has just healed may still wait for an alarm that was late, or for a backoff; a lane that had a fault by then, or
+ *   was stalled, longer.
  */
 import { startsAt, type World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
@@ -20,8 +22,18 @@ const standsStillMillis = 3_000
 export const clocksApart = ({ skewMillis }: World["plan"]): number =>
   2 * skewMillis + standsStillMillis
 
-/** Far beyond the longest backoff of a lane whose recovery fails, and of a run that was lost. */
-export const lateMost = 20 * 60_000
+/** How long a run whose time has come is kept at most where nothing was ever wrong: ten times what 500 seeds have shown. */
+const soonMillis = 15_000
+
+/** In a world that has healed: an alarm that was late, a minute's backoff, and what a run rests that was lost. // T5 */
+const healedMillis = 8 * 60_000
+
+/** Far beyond the longest backoff of a lane whose recovery fails, and the stall of a short while. // T5 */
+const restingMillis = 20 * 60_000
+
+/** How late a run of a thread may go on, from when its time has come in a world that is well. */
+export const lateMost = ({ plan, resting }: World, thread: string): number =>
+  isWell(plan) ? soonMillis : resting.has(thread) ? restingMillis : healedMillis
 
 /** When a run has gone on by its own time, if it has. // T2 */
 const wentOnAt = ({ times }: World, wait: TimedWait, dueAt: number): number | undefined => {
@@ -47,11 +59,15 @@ export const isWell = ({ faults, rates, sink, strikes, hostLanes }: World["plan"
   hostLanes === undefined &&
   Object.values(rates).every((rate) => rate === 0)
 
+/** From when everything is well. */
+export const wellSince = ({ plan }: World): number =>
+  isWell(plan) ? startsAt : startsAt + plan.healsAt
+
 /** Fewer than there ever are lanes: a start may wait for another run's end. // T3 */
 export const fewMayRun = ({ limits, plan }: World): boolean =>
   limits.runningPerOwner < 100 || plan.running !== undefined
 
-const isKept = (world: World, thread: string): boolean => {
+export const isKept = (world: World, thread: string): boolean => {
   const { blind, plan, told } = world
   const owner = thread.slice(0, thread.indexOf("/"))
   const place = plan.threads.findIndex((one) => `${one.ownerId}/${one.threadId}` === thread)
@@ -62,18 +78,18 @@ const isKept = (world: World, thread: string): boolean => {
 export const timesAreKept = (world: World, violate: Violate): void => {
   const { plan, talk, times, told } = world
   const least = clocksApart(plan)
-  const wellSince = isWell(plan) ? startsAt : startsAt + plan.healsAt
+  const since = wellSince(world)
   const few = fewMayRun(world)
   for (const [mark, wait] of times.waits) {
     const dueAt = wait.askedAt + wait.millis
     const at = `${wait.thread}: ${mark}, over ${wait.millis} ms after ${wait.askedAt - startsAt}`
     if (wait.overAt !== undefined && wait.overAt < dueAt - least)
-      violate("I5", `${at}, was told so at ${wait.overAt - startsAt}`)
+      violate("I5, of times", `${at}, was told so at ${wait.overAt - startsAt}`)
     if (few || isKept(world, wait.thread) || isWithdrawn(world, wait)) continue // T3
-    const from = Math.max(wait.lastAskedAt + wait.millis, wellSince)
+    const from = Math.max(wait.lastAskedAt + wait.millis, since)
     const late = (wentOnAt(world, wait, dueAt) ?? from) - from
-    if (late > lateMost && late < Infinity)
-      violate("I20", `${at}, and its run went on ${late} ms later`)
+    if (late > lateMost(world, wait.thread) && late < Infinity)
+      violate("I20, of times", `${at}, and its run went on ${late} ms later`)
   }
   for (const { deferredTo, key, receipts } of told.intents.values())
     for (const { submissionId } of deferredTo === undefined ? [] : receipts)
@@ -94,5 +110,5 @@ const begunInTime = (
 ): void => {
   const [first] = times.entered.get(submissionId) ?? []
   if (first !== undefined && first < from)
-    violate("I3", `${what} is entered ${from - first} ms before its time`)
+    violate("I3, of times", `${what} is entered ${from - first} ms before its time`)
 }
