@@ -8,6 +8,7 @@ import { talkControls } from "./TalkControls.ts"
 import { asideControls } from "./AsideControls.ts"
 import { runningControls } from "./RunningControls.ts"
 import { stateControls } from "./StateControls.ts"
+import { storageControls } from "./StorageControls.ts"
 
 export const controls: ReadonlyArray<Control> = [
   ...laneControls,
@@ -18,4 +19,5 @@ export const controls: ReadonlyArray<Control> = [
   ...asideControls,
   ...stateControls,
   ...runningControls,
+  ...storageControls,
 ]
