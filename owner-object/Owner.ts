@@ -7,6 +7,7 @@
  * - O3 Any request finds and repairs a missing or long overdue alarm; the start itself never does.
  * - O4 A block that fails ends the life; the next event starts again from the rows.
  * - O5 The pass of a life that has ended waits no longer: it holds the alarm of the next one.
+ * - O6 Who begins a life is given it, also where what it does first has ended it: its reads are right, its blocks refused.
  */
 import { Effect } from "effect"
 import { describeThrown } from "../contracts/Thrown.ts"
@@ -129,7 +130,7 @@ export const lifeEnded = new Unavailable({
 const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
   const armedAt = await owner.host.storage.alarm.get()
   if (owner.life !== undefined) return owner.life
-  owner.life = beginLife(owner.host, ownerId, armedAt, {
+  const life = beginLife(owner.host, ownerId, armedAt, {
     registers: owner.registry !== undefined,
     outcomes: owner.searchesOutcomes,
     // Nothing of it is in a hurry: the first work of a life comes first.
@@ -137,9 +138,10 @@ const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
     hosts: owner.hosts,
     waiters: owner.waiters,
   })
-  owner.life.maxRunning = owner.maxRunning
-  owner.began(owner.life)
-  return owner.life
+  life.maxRunning = owner.maxRunning
+  owner.life = life
+  owner.began(life)
+  return life // O6
 }
 
 /** The present life, started if there is none. One start at a time; only success is kept. // O1 */

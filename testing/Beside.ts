@@ -44,6 +44,7 @@ export const ownersOf = (
   maxRunning: new Map(
     Object.entries(plan.running?.[incarnation.version] ?? {}) as Array<[AgentId, number]>,
   ),
+  searchesOutcomes: plan.lists === "outcomes",
   acceptMessages:
     plan.doors === undefined
       ? undefined

@@ -61,7 +61,7 @@ export const submitCall = (
 /** An intent as it is sent. */
 const submissionOf = (intent: Intent, { queue }: Doing): ThreadSubmission => {
   const { address, operation } = intent
-  const { afterMillis, agent, key, script } = operation
+  const { afterMillis, agent, key, script, title } = operation
   if (afterMillis !== undefined)
     intent.deferredTo = Math.min(intent.deferredTo ?? Infinity, queue.now() + afterMillis)
   return {
@@ -70,6 +70,7 @@ const submissionOf = (intent: Intent, { queue }: Doing): ThreadSubmission => {
     input: script as unknown as ThreadSubmission["input"],
     idempotencyKey: key as IdempotencyKey,
     ...(operation.joins === true ? { delivery: "join" as const } : {}),
+    ...(title === undefined ? {} : { title }),
     ...(afterMillis === undefined ? {} : { notBefore: queue.now() + afterMillis }),
   }
 }
@@ -211,6 +212,20 @@ const may = (
 
 const said = { author: "operator", reason: "because" }
 
+/** What a console asks for, or somebody has built anew. */
+const aboutLists = (
+  { rpcs: { owner } }: Client,
+  what: "List" | "RebuildLists",
+  ownerId: OwnerId,
+): Effect.Effect<unknown, unknown> =>
+  what === "List"
+    ? Effect.all([
+        owner.listThreads({ ownerId, order: "activity" }),
+        owner.listThreads({ ownerId, state: "suspended" }),
+        owner.search({ ownerId, query: "about" }),
+      ])
+    : owner.rebuildProjections({ ownerId })
+
 /** What an operation does. It never fails: who operates looks again. */
 export const perform = (
   client: Client,
@@ -249,6 +264,9 @@ export const perform = (
       return calmly(
         abortMany(owner, plan.owners[operation.owner] as OwnerId, { now: doing.queue.now(), told }),
       )
+    case "List":
+    case "RebuildLists":
+      return calmly(aboutLists(client, operation._tag, plan.owners[operation.owner] as OwnerId))
     case "Maintenance":
     case "Cron":
     case "Rebuild": {

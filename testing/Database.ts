@@ -6,7 +6,7 @@
  *
  * - D1 A blank database has no tables, whatever is kept for it; one whose making was taken back is blank again.
  * - D2 A table is taken as it is only if exactly the same statement asks for it; one that was taken back is made again.
- * - D3 A database is handed on empty; one of whose tables some were dropped is not handed on.
+ * - D3 A database is handed on empty; one of whose tables some were dropped is not handed on, unless that was taken back.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { SqlRow, SqlValue } from "../platform/ObjectStorage.ts"
@@ -48,6 +48,8 @@ interface Made {
   emptying: ReadonlyArray<string>
   /** Whether tables of it were dropped: its statements no longer tell what it has. */
   isAltered: boolean
+  /** The savepoint that would take that back; none from 0 on. */
+  alteredAt: number
 }
 
 const pool = new Map<string, Array<Made>>()
@@ -62,6 +64,7 @@ const make = (): Made => ({
   names: new Set(),
   emptying: [],
   isAltered: false,
+  alteredAt: 0,
 })
 
 const prepare = ({ sqlite, statements }: Made, text: string): Prepared => {
@@ -117,6 +120,9 @@ const takeBack = (made: Made, at: number): void => {
     changed(made)
   }
   made.unkept = left(made.unkept, at)
+  if (!made.isAltered || made.alteredAt < at) return
+  made.isAltered = false // D3
+  changed(made)
 }
 
 /** The table that a statement drops. */
@@ -206,6 +212,7 @@ export const openDatabase = (kind: string): Database => {
       const other = /^\s*CREATE (?:VIRTUAL )?TABLE (\w+)/.exec(known)?.[1]
       if (other !== undefined) define(made, `DROP TABLE IF EXISTS ${other}`)
     }
+    if (!made.isAltered) made.alteredAt = depth
     made.isAltered = true
     define(made, text)
   }
@@ -259,6 +266,7 @@ export const openDatabase = (kind: string): Database => {
         run(made, `RELEASE b${at}`)
         kept(made.unkept, at)
         kept(asked, at)
+        made.alteredAt = Math.min(made.alteredAt, at - 1)
         made.unkept = made.unkept.filter((one) => one.depth > 0)
       }
       depth = at - 1

@@ -16,6 +16,7 @@ import { makeRandom, type Random } from "./Random.ts"
 import { withResubmits } from "./ResubmitPlan.ts"
 import { withRunning } from "./RunningPlan.ts"
 import { type PointDoes, type Strike, withLostAlarms } from "./Strikes.ts"
+import { withStorage } from "./StoragePlan.ts"
 import { withStruck } from "./StruckPlan.ts"
 import { laterPoints, talkingShare, withTalk } from "./TalkPlan.ts"
 import { tightLimits } from "./TightLimits.ts"
@@ -322,7 +323,9 @@ export const drawPlan = (seed: number): Plan => {
   const silent = drawSilent(seed)
   const random = makeRandom(seed ^ 0x7a1c)
   const plan = random.chance(talkingShare) ? withTalk(random, silent) : silent
-  const struck = withStruck(makeRandom(seed ^ 0x90de), withAsides(makeRandom(seed ^ 0x51de), plan))
+  const beside = withAsides(makeRandom(seed ^ 0x51de), plan)
+  const stored = withStorage(makeRandom(seed ^ 0xb10c), beside)
+  const struck = withStruck(makeRandom(seed ^ 0x90de), stored)
   const limited = withRunning(makeRandom(seed ^ 0x61a7), struck)
   return withChanges(makeRandom(seed ^ 0x57a7), withResubmits(makeRandom(seed ^ 0x2eb5), limited))
 }

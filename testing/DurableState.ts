@@ -10,6 +10,8 @@
  *   leaves exactly a prefix of the batches, with the alarm's time as the last of them left it.
  * - S2 What waits at the gate for a batch that was taken back never leaves.
  * - S3 An incarnation that was replaced can neither read nor write.
+ * - S4 A statement that fails has changed nothing, and throws; what its block did before is taken back only if the block
+ *   lets that out. Where there is no room, its commit fails if anything was to be written.
  */
 import {
   checkBindings,
@@ -25,7 +27,16 @@ import { openDatabase } from "./Database.ts"
 import type { Queue } from "./Queue.ts"
 
 /** What is wrong with a storage at present. */
-export type StorageFault = "none" | "failing" | "full"
+export type StorageFault = "none" | "failing" | "full" | "no room"
+
+/** A statement of a block, from 1; or, behind the last one, its commit. */
+export interface BlockStatement {
+  readonly nth: number
+  readonly does: "reads" | "writes" | "commits"
+}
+
+/** How one fails: alone, or because there is no room from then on, to the end of its block. */
+export type Breaks = "errs" | "no room"
 
 /** Whose view of the storage it is. */
 export interface Tenant {
@@ -45,6 +56,10 @@ export interface DurableStateOptions {
   /** Told of each statement that writes, and of each batch as it is made. */
   readonly onWrite?: (text: string, bindings: ReadonlyArray<SqlValue>) => void
   readonly onBatch: () => void
+  /** Asked of each statement of a block whether it fails; none does without it. */
+  readonly breaks?: ((statement: BlockStatement) => Breaks | undefined) | undefined
+  /** Told once a block is over in which one did. */
+  readonly onBroken?: () => void
   /** Told when what was written is not there after all, or something was changed beside the object. */
   readonly onUndone?: () => void
   /** Told the alarm's time whenever it has become durable. */
@@ -91,6 +106,16 @@ export interface DurableState {
 const someBytes = 65_536
 const fullBytes = 2 ** 50
 
+const noRoom = "database or disk is full: SQLITE_FULL"
+
+interface OpenBlock {
+  changed: boolean
+  statements: number
+  hasRoom: boolean
+  /** Whether a statement of it has failed. */
+  broken: boolean
+}
+
 interface Waiting {
   readonly depth: number
   readonly run: () => void
@@ -127,7 +152,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
   let alarms: Array<number | null> = [null]
   let alarmAt: number | null = null
   /** Of the block that is open. */
-  let block: { changed: boolean } | undefined
+  let block: OpenBlock | undefined
   const counts = { read: 0, written: 0, alarmWrites: 0 }
 
   const settle = (): void => {
@@ -168,15 +193,30 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
     options.onUndone?.()
   }
 
+  /** One more statement, which may fail. // S4 */
+  const step = (does: BlockStatement["does"]): void => {
+    const breaks =
+      block === undefined ? undefined : options.breaks?.({ nth: ++block.statements, does })
+    if (block !== undefined && breaks !== undefined) {
+      block.broken = true
+      if (breaks === "errs") throw new Error("SQL logic error: SQLITE_ERROR")
+      block.hasRoom = false
+    }
+    const hasRoom = fault !== "no room" && block?.hasRoom !== false
+    if (!hasRoom && does !== "reads") throw new Error(noRoom)
+  }
+
   /** One batch: what the block writes, or nothing of it. */
   const batch = <A>(work: () => A): A => {
     const before = alarmAt
     depth += 1
     database.open(depth)
-    block = { changed: false }
+    const opened: OpenBlock = { changed: false, statements: 0, hasRoom: true, broken: false }
+    block = opened
     try {
       const answer = work()
       if (block.changed) {
+        step("commits") // S4
         alarms[depth] = alarmAt
         batches += 1
         changes += 1
@@ -193,6 +233,7 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
       throw error
     } finally {
       block = undefined
+      if (opened.broken) options.onBroken?.()
     }
   }
 
@@ -243,13 +284,17 @@ export const makeDurableState = (options: DurableStateOptions): DurableState => 
         all: <Row extends SqlRow>(text: string, ...bindings: ReadonlyArray<SqlValue>) => {
           check()
           checkBindings(bindings)
-          const rows = ofStorage(() => database.all(text, bindings))
+          const rows = ofStorage(() => {
+            step("reads")
+            return database.all(text, bindings)
+          })
           counts.read += rows.length
           return rows as unknown as ReadonlyArray<Row>
         },
         run: (text, ...bindings) => {
           check()
           checkBindings(bindings)
+          ofStorage(() => step("writes"))
           written(() => {
             counts.written += ofStorage(() => database.run(text, bindings))
             options.onWrite?.(text, bindings)

@@ -25,6 +25,8 @@ export const faultKinds = [
   "alarm lost",
   "storage fails",
   "storage is full",
+  "no room in a block",
+  "statement fails",
   "flush slow",
   "flush fails",
   "record corrupt",
@@ -35,6 +37,7 @@ export const faultKinds = [
   "owner lost",
   "lane rows deleted",
   "fault rows deleted",
+  "list tables lost",
   "policy fails",
 ] as const
 export type FaultKind = (typeof faultKinds)[number]

@@ -111,6 +111,15 @@ const deleteFaults = (world: World, object: SimulatedObject): void => {
   state.tamper("DELETE FROM recovery_faults")
 }
 
+/** Deletes tables of the lists beside their owner: the next who uses them notices, or has them built anew anyhow. */
+const loseLists = (world: World, object: SimulatedObject): void => {
+  const { state } = ownerOf(world, object)
+  const { random } = world.queue
+  const tables = ["directory", "search_entries", "search_text"]
+  const lost = random.chance(0.5) ? tables : [random.pick(tables)]
+  for (const table of lost) state.tamper(`DROP TABLE IF EXISTS ${table}`)
+}
+
 const failStorage = (
   world: World,
   { state }: SimulatedObject,
@@ -166,6 +175,8 @@ const strike = (world: World, doing: Doing, fault: PlannedFault): void => {
       return deleteLanes(world, object)
     case "fault rows deleted":
       return deleteFaults(world, object)
+    case "list tables lost":
+      return loseLists(world, object)
     default:
       return undefined
   }

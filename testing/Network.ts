@@ -42,6 +42,15 @@ export interface NetworkOptions {
   /** Told of each request that lands, and of each answer as its server gave it. */
   readonly onLand: (name: string, message: WireMessage) => void
   readonly onAnswer: (name: string, message: WireMessage, exit: WireExit) => void
+  /** Told of each answer as soon as its server has it, and whether its rows are as they were when the request landed. */
+  readonly onSaid?: (said: Said) => void
+}
+
+export interface Said {
+  readonly server: Incarnation
+  readonly message: WireMessage
+  readonly exit: WireExit
+  readonly isUnchanged: boolean
 }
 
 const marked = (message: string, marks: object): Error => Object.assign(new Error(message), marks)
@@ -143,12 +152,15 @@ export const makeNetwork = (options: NetworkOptions): Network => {
     server.calls.add(call)
     server.runner.clock = queue.now() + server.runner.skewMillis
     server.object.landedAt = queue.now()
+    const changes = server.object.state.changes()
     onLand(route.name, message)
     code
       .call(copyJson(message), sink && sinkFor(route, server, sink)) // N1
       .then(
         (exit) => {
           const copied = copyJson(exit) // N1
+          const isUnchanged = server.object.state.changes() === changes
+          options.onSaid?.({ server, message, exit: copied, isUnchanged })
           leaveObject(server, () => {
             if (server.calls.delete(call)) answer(route, settled, message, copied)
           })

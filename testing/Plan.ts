@@ -26,6 +26,7 @@ export interface Submitted {
   readonly waits: boolean
   /** Whether it asks to join a run that is open. */
   readonly joins?: boolean
+  readonly title?: string
 }
 
 /** What clients do about runs that wait and talk. */
@@ -112,7 +113,10 @@ export type Operation = { readonly at: number; readonly client: number } & (
     }
   | Talking
   | { readonly _tag: "Forget"; readonly thread: number; readonly abort: boolean }
-  | { readonly _tag: "Maintenance" | "Cron" | "Rebuild"; readonly owner: number }
+  | {
+      readonly _tag: "Maintenance" | "Cron" | "Rebuild" | "List" | "RebuildLists"
+      readonly owner: number
+    }
   /** Of all that the owner has open. Never drawn. */
   | { readonly _tag: "RetryMany" | "AbortMany"; readonly owner: number }
 )
@@ -162,6 +166,10 @@ export interface Plan {
   readonly reconciling?: Reconciling
   /** Objects that die with one that a submission kills: they share its machine. */
   readonly killsTake?: ReadonlyArray<number>
+  /** Whether clients ask an object right after one of its blocks has failed. */
+  readonly asksAfter?: boolean
+  /** Whether threads have titles, which lists and searches show; and whether outcomes are searched, too. */
+  readonly lists?: "titles" | "outcomes"
   /** Whether runs wait and talk. */
   readonly talks?: boolean
   /** Whether messages of other owners' threads are let in: by every thread, or by those with an even number. */

@@ -21,7 +21,12 @@ import {
 } from "./Incarnation.ts"
 import { lookingAside } from "../platform/AsideTables.ts"
 import { asideTables } from "../thread-actors/Tables.ts"
-import { type DurableStateOptions, makeDurableState } from "./DurableState.ts"
+import {
+  type BlockStatement,
+  type Breaks,
+  type DurableStateOptions,
+  makeDurableState,
+} from "./DurableState.ts"
 import { goneErrors, type Land } from "./Network.ts"
 import type { Queue } from "./Queue.ts"
 import type { AlarmDoes } from "./Strikes.ts"
@@ -66,8 +71,15 @@ export interface PlatformOptions {
   readonly onWrite?: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
   readonly onUndone?: (object: SimulatedObject) => void
+  /** Whether a statement of a block fails, and who is told of a block in which one has. */
+  readonly breaks?:
+    | ((object: SimulatedObject, statement: BlockStatement) => Breaks | undefined)
+    | undefined
+  readonly onBroken?: (object: SimulatedObject) => void
   /** Told when an alarm's handler has ended well, and what it did is durable. */
   readonly onAlarmEnd: (object: SimulatedObject) => void
+  /** Told when its handler has failed, or died with its object. */
+  readonly onAlarmFailed?: (object: SimulatedObject) => void
 }
 
 const retriesMax = 6
@@ -109,6 +121,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
     const { alarm } = object
     alarm.running = undefined
     alarm.again = false
+    options.onAlarmFailed?.(object)
     const at = object.state.alarmAt()
     if (at !== null) {
       if (alarm.timer === undefined) plan(object, at)
@@ -237,6 +250,8 @@ export const makePlatform = (options: PlatformOptions): Platform => {
             onUndone: () => options.onUndone?.(object),
           }
         : {}),
+      breaks: options.breaks && ((statement) => options.breaks?.(object, statement)),
+      onBroken: () => options.onBroken?.(object),
       onAlarm: (at) => onAlarm(object, at),
     }
     const object: SimulatedObject = {

@@ -1,11 +1,13 @@
 /**
  * Strikes: faults with a place instead of a time. What happens when something comes by there for the nth time:
- * a failpoint of an object, a request on its way to one, or an alarm that is due.
+ * a failpoint of an object, a request on its way to one, an alarm that is due, or a statement of a block.
  *
  * They tell a coincidence exactly, where a time could only hope for it.
  *
  * - K1 Counting draws nothing: a plan without strikes is the same run as before there were any.
  */
+import { registryName } from "../contracts/RegistryRpc.ts"
+import type { BlockStatement } from "./DurableState.ts"
 import type { FaultKind } from "./Faults.ts"
 import type { Random } from "./Random.ts"
 
@@ -27,17 +29,33 @@ export type AlarmDoes =
   | { readonly _tag: "Lost" }
   | { readonly _tag: "Late"; readonly millis: number }
 
-/** `object` is a place in the list of objects: owners first, then threads. `nth` counts from 1. */
+/** What becomes of a statement of a block. Where there is no room, there is none for so much longer, too. */
+export type StatementDoes =
+  | { readonly _tag: "Errs" }
+  | { readonly _tag: "HasNoRoom"; readonly millis: number }
+
+/**
+ * `object` is a place in the list of objects: owners first, then threads, then the registry. `nth` counts from 1: of
+ * statements the blocks that come so far.
+ */
 export type Strike = { readonly object: number; readonly nth: number } & (
   | { readonly _tag: "AtPoint"; readonly point: string; readonly does: PointDoes }
   | { readonly _tag: "OfRequest"; readonly tag: string; readonly does: RequestDoes }
   | { readonly _tag: "OfAlarm"; readonly does: AlarmDoes }
+  | {
+      readonly _tag: "OfStatement"
+      readonly statement: number | "commit"
+      readonly does: StatementDoes
+    }
 )
 
 export interface Strikes {
   readonly atPoint: (name: string, point: string) => PointDoes | undefined
   readonly ofRequest: (name: string, tag: string) => RequestDoes | undefined
   readonly ofAlarm: (name: string) => AlarmDoes | undefined
+  readonly ofStatement: (name: string, statement: BlockStatement) => StatementDoes | undefined
+  /** Whether any is of statements. */
+  readonly areOfStatements: boolean
 }
 
 /** The objects of a plan, and what it has in store for them. */
@@ -51,6 +69,7 @@ interface Places {
 export const nameAt = ({ owners, threads }: Places, place: number): string => {
   const owner = owners[place]
   if (owner !== undefined) return owner
+  if (place === owners.length + threads.length) return registryName
   const thread = threads[place - owners.length]
   return `${thread?.ownerId}/${thread?.threadId}`
 }
@@ -76,6 +95,8 @@ const kindOf = (strike: Strike): FaultKind => {
       return pointKinds[strike.does._tag]
     case "OfRequest":
       return requestKinds[strike.does._tag]
+    case "OfStatement":
+      return strike.does._tag === "Errs" ? "statement fails" : "no room in a block"
   }
 }
 
@@ -100,9 +121,14 @@ interface Counted {
   left: number
 }
 
+/** A statement of a block in words. */
+export const statementWords = (statement: number | "commit"): string =>
+  statement === "commit" ? "the commit of a block" : `statement ${statement} of a block`
+
 /** Where it strikes, as those read it who look for what went wrong. */
 const whereOf = ({ name, strike }: Counted): string => {
   if (strike._tag === "AtPoint") return `${name} at ${strike.point}`
+  if (strike._tag === "OfStatement") return `${name} at ${statementWords(strike.statement)}`
   return strike._tag === "OfRequest" ? `${strike.tag} to ${name}` : name
 }
 
@@ -136,6 +162,12 @@ export const makeStrikes = (
       const strike = of(name, (one) => one._tag === "OfRequest" && one.tag === tag)
       return strike?._tag === "OfRequest" ? strike.does : undefined
     },
+    ofStatement: (name, { does, nth }) => {
+      const at = does === "commits" ? "commit" : nth
+      const strike = of(name, (one) => one._tag === "OfStatement" && one.statement === at)
+      return strike?._tag === "OfStatement" ? strike.does : undefined
+    },
+    areOfStatements: all.some(({ strike }) => strike._tag === "OfStatement"),
     ofAlarm: (name) => {
       const strike = of(name, (one) => one._tag === "OfAlarm")
       return strike?._tag === "OfAlarm" ? strike.does : undefined

@@ -36,8 +36,8 @@ const threadWords = (plan: Plan, index: number): string => {
 const scriptWords = ({ ends, ops }: Script): string =>
   `${ops.map(opWords).join("; ") || "nothing"}; it ends ${ends === "well" ? "well" : `as it ${ends}`}`
 
-const submittedWords = (plan: Plan, { agent, key, script, thread }: Submitted): string =>
-  `submits ${key} to ${threadWords(plan, thread)} for ${agent}: ${scriptWords(script)}`
+const submittedWords = (plan: Plan, { agent, key, script, thread, title }: Submitted): string =>
+  `submits ${key}${title === undefined ? "" : ` "${title}"`} to ${threadWords(plan, thread)} for ${agent}: ${scriptWords(script)}`
 
 const operationWords = (plan: Plan, operation: Operation): string => {
   switch (operation._tag) {
@@ -67,6 +67,8 @@ const operationWords = (plan: Plan, operation: Operation): string => {
     case "Maintenance":
     case "RetryMany":
     case "AbortMany":
+    case "List":
+    case "RebuildLists":
     case "Cron":
     case "Rebuild":
       return `${operation._tag.toLowerCase()} of ${plan.owners[operation.owner]}`

@@ -20,12 +20,13 @@ import { makeThread } from "../thread-actors/ThreadRuntime.ts"
 import { deployments, Reach } from "./Agents.ts"
 import { type AtWork, makeAtWork, type Working } from "./AtWork.ts"
 import { type Beside, besideOf, type BesideOptions, ownersOf, threadsHave } from "./Beside.ts"
+import { askAfter, breaksOf } from "./BrokenBlocks.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
 import { type Ends, makeEnds } from "./Ends.ts"
 import { type Faults, makeFaults } from "./Faults.ts"
 import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "./Incarnation.ts"
-import { makeNetwork, type Network, type Sender } from "./Network.ts"
+import { makeNetwork, type Network, type Said, type Sender } from "./Network.ts"
 import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
 import type { Address, Plan } from "./Plan.ts"
 import { policyOf, principalOf, stranger } from "./Policy.ts"
@@ -61,8 +62,11 @@ export interface Watching
   readonly onAlarmEnd: (object: SimulatedObject) => void
   /** Told of each handler that is entered. */
   readonly onWork: (working: Working) => void
+  readonly onAlarmFailed: (object: SimulatedObject) => void
   /** Told of each answer as its object gave it. */
   readonly onAnswer: (message: WireMessage, exit: WireExit) => void
+  /** Told of each answer as soon as its object has it. */
+  readonly onSaid: (said: Said) => void
   readonly onLog: (line: LogLine) => void
 }
 
@@ -302,6 +306,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     latencyMillis: plan.latencyMillis,
     strayMillis: plan.strayMillis ?? 40,
     strikes: (name, tag) => strikes.ofRequest(name, tag),
+    onSaid: (said) => watching.onSaid(said),
     onLand: (_name, message) => coverage.land(message),
     onAnswer: (name, message, exit) => {
       watching.onAnswer(message, exit)
@@ -326,6 +331,9 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     onBatch: (object) => watching.onBatch(object),
     onUndone: (object) => watching.onUndone(object),
     onAlarmEnd: (object) => watching.onAlarmEnd(object),
+    onAlarmFailed: (object) => watching.onAlarmFailed(object),
+    breaks: breaksOf({ queue, faults, rates: plan.rates, strikes }),
+    onBroken: (object) => askAfter(world, object),
   })
   const outside = makeOutside({
     queue,

@@ -27,7 +27,7 @@ const runningWords = (running: NonNullable<Plan["running"]>): ReadonlyArray<stri
 /** One sentence for each thing. */
 export const worldWords = (plan: Plan): ReadonlyArray<string> => {
   const { alarmLagMillis, callbacks, denials, doors, hostLanes, keeps, killsTake, limits } = plan
-  const { reconciling, running = {}, sink, skewMillis, strayMillis, talks } = plan
+  const { asksAfter, lists, reconciling, running = {}, sink, skewMillis, strayMillis, talks } = plan
   const said: ReadonlyArray<string | false> = [
     limits !== undefined &&
       `limits: ${list(Object.entries(limits).map(([name, value]) => `${name} ${value}`))}`,
@@ -38,6 +38,9 @@ export const worldWords = (plan: Plan): ReadonlyArray<string> => {
     reconciling !== undefined && `until the world heals every reconciler ${reconciling}`,
     killsTake !== undefined &&
       `with an object that a submission kills die ${list(killsTake.map((place) => nameAt(plan, place)))}`,
+    asksAfter === true && "clients ask an object right after one of its blocks has failed",
+    lists !== undefined &&
+      `lists show titles${lists === "outcomes" ? ", and outcomes are searched" : ""}`,
     talks === true && "runs wait and talk",
     doors !== undefined &&
       `messages of other owners are let in by ${doors === "open" ? "every thread" : "threads with an even number"}`,

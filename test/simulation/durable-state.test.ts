@@ -1,6 +1,11 @@
 /** The storage of a simulated object: what a crash leaves of it. */
 import { describe, expect, it } from "vitest"
-import { type DurableState, makeDurableState } from "../../testing/DurableState.ts"
+import {
+  type BlockStatement,
+  type Breaks,
+  type DurableState,
+  makeDurableState,
+} from "../../testing/DurableState.ts"
 import { inTask } from "../../testing/Microtasks.ts"
 import { makeQueue, type Queue } from "../../testing/Queue.ts"
 import { makeRandom } from "../../testing/Random.ts"
@@ -12,7 +17,10 @@ interface Given {
   readonly alarms: Array<number | null>
 }
 
-const given = (flushMillis = 10): Given => {
+const given = (
+  flushMillis = 10,
+  breaks?: (statement: BlockStatement) => Breaks | undefined,
+): Given => {
   const queue = makeQueue({
     random: makeRandom(1),
     pace: { preempts: 0, shuffles: 0, bursts: 1, yields: 0, lags: 0 },
@@ -25,6 +33,7 @@ const given = (flushMillis = 10): Given => {
     kind: "test of storage",
     label: "test",
     flushMillis: () => flushMillis,
+    breaks,
     onBatch: () => undefined,
     onAlarm: (at) => void alarms.push(at),
   })
@@ -48,6 +57,47 @@ const write = ({ state }: Given, n: number): void => {
     storage.alarm.set(n)
   })
 }
+
+describe("a block that fails before its end", () => {
+  for (const fails of ["errs", "no room"] as const)
+    for (const at of ["writes", "commits"] as const)
+      it(`leaves nothing of itself, its alarm among it: it ${fails} as it ${at}`, () =>
+        inTask(() => {
+          let isBroken = false
+          const world = given(10, ({ does }) => (isBroken && does === at ? fails : undefined))
+          write(world, 1)
+          isBroken = true
+          expect(() => write(world, 2)).toThrow("the storage failed")
+          expect([rows(world), world.state.alarmAt()]).toEqual([[1], 1])
+          isBroken = false
+          write(world, 3)
+          runAll(world)
+          expect([rows(world), world.alarms]).toEqual([[1, 3], [3]])
+        }))
+
+  it("takes back the tables that it made", () =>
+    inTask(() => {
+      const world = given(10, ({ does }) => (does === "commits" ? "errs" : undefined))
+      expect(() => write(world, 1)).toThrow("the storage failed")
+      expect(world.state.hasTable("facts")).toBe(false)
+    }))
+
+  it("still reads where there is no room, and writes no more until its end", () =>
+    inTask(() => {
+      const world = given(10, ({ does }) => (does === "reads" ? "no room" : undefined))
+      write(world, 1)
+      const { sql, transaction } = world.state.viewOf({ holdsStorage: true })
+      expect(() =>
+        transaction(() => {
+          expect(sql.all("SELECT n FROM facts")).toEqual([{ n: 1 }])
+          expect(sql.all("SELECT n FROM facts")).toEqual([{ n: 1 }])
+          expect(() => sql.run("DELETE FROM facts")).toThrow("the storage failed")
+          expect(() => sql.run("DELETE FROM facts")).toThrow("the storage failed")
+        }),
+      ).not.toThrow()
+      expect(rows(world)).toEqual([1])
+    }))
+})
 
 describe("a crash", () => {
   it("takes back what was not flushed, with the alarm, and keeps the rest", () =>

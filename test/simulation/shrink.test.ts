@@ -50,7 +50,7 @@ it("tells what else a world has, and nothing that is as usual", () => {
   const usual = { ...withFaults(), skewMillis: 0, talks: false }
   const { alarmLagMillis: _l, doors: _d, hostLanes: _h, keeps: _k, limits: _m, ...rest } = usual
   const { callbacks: _c, denials: _n, killsTake: _t, reconciling: _r, sink: _s, ...bare } = rest
-  const { strayMillis: _y, ...plain } = bare
+  const { asksAfter: _a, lists: _i, strayMillis: _y, ...plain } = bare
   expect(worldWords(plain)).toEqual([])
   expect(
     worldWords({

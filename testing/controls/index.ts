@@ -12,6 +12,7 @@ import { endControls } from "./EndControls.ts"
 import { policyControls } from "./PolicyControls.ts"
 import { timeControls } from "./TimeControls.ts"
 import { workControls } from "./WorkControls.ts"
+import { storageControls } from "./StorageControls.ts"
 
 export const controls: ReadonlyArray<Control> = [
   ...laneControls,
@@ -26,4 +27,5 @@ export const controls: ReadonlyArray<Control> = [
   ...timeControls,
   ...policyControls,
   ...workControls,
+  ...storageControls,
 ]

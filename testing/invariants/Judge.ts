@@ -15,6 +15,7 @@ import { allIsDone } from "./HostLanes.ts"
 import { inputsGoOn } from "./Lateness.ts"
 import { neighboursGoOn, threadsKeepApart } from "./Isolation.ts"
 import { messagesArrive } from "./Messages.ts"
+import { listsShowAll } from "./Lists.ts"
 import { lanesAreTrue, obligationsAreTold } from "./Owed.ts"
 import { allIsPublished, settlementsArePublished } from "./Publication.ts"
 import { nothingIsArmed } from "./Quiet.ts"
@@ -40,6 +41,7 @@ export const judge = {
     allIsPruned(world, violate) // J1
     allIsDone(world, violate) // J1
     obligationsAreTold(world, doing, violate, settle) // J1
+    if (world.plan.lists !== undefined) listsShowAll(world, violate, settle) // J1
   },
   /** `settle` runs the world to quiet again after something was asked of it. */
   atTheEnd: (world: World, doing: Doing, violate: Violate, settle: () => boolean): void => {
@@ -62,6 +64,9 @@ export const judge = {
     settlementsStay(world, doing, violate, settle)
     receiptsSurvive(world, doing, violate, settle)
     strangersAreDenied(world, violate, settle)
+    // Before reads: who finds the tables of lists lost has them built anew.
+    if (world.plan.lists !== undefined || world.plan.seed % 6 === 0)
+      listsShowAll(world, violate, settle) // J2
     if (world.plan.seed % 3 === 0 || world.plan.keeps !== undefined)
       readsWriteNothing(world, doing, violate, settle)
   },

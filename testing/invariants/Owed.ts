@@ -93,7 +93,7 @@ const waitsOf = (
 }
 
 /** An owner that knows its threads, and can be asked. */
-const canTell = ({ lost }: World, { alarm, kind, name, state }: SimulatedObject): boolean =>
+export const canTell = ({ lost }: World, { alarm, kind, name, state }: SimulatedObject): boolean =>
   kind === "owner" &&
   !alarm.givenUp &&
   state.hasTable("lanes") &&

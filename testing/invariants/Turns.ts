@@ -16,6 +16,7 @@
  *   an attempt of that agent and came due after it, and for nobody else.
  * - T5 Who waits is as the block that selected left it, but for what it wrote itself: that may have wanted another
  *   kind before. A call made later than that tells nothing.
+ * - T7 A pass whose event has failed is over.
  */
 import type { SqlValue } from "../../platform/ObjectStorage.ts"
 import type { Incarnation, SimulatedObject } from "../Incarnation.ts"
@@ -98,6 +99,7 @@ export interface Turns {
   /** The owner makes a call of a thread. */
   readonly onCall: (owner: Incarnation, threadId: string, tag: string) => void
   readonly onAlarmEnd: (owner: SimulatedObject) => void
+  readonly onAlarmFailed: (owner: SimulatedObject) => void
 }
 
 const lanesText = "INSERT OR REPLACE INTO lanes ("
@@ -377,6 +379,7 @@ export const makeTurns = (world: World, violate: Violate): Turns => {
       Object.assign(lane, unknownBounds)
       noteRoom(of, by)
     },
+    onAlarmFailed: (owner) => void (turnsOf(owner).passSince = undefined), // T7
     onAlarmEnd: (owner) => {
       const of = turnsOf(owner)
       const { incarnation } = owner

@@ -11,6 +11,7 @@
  * - W9 A thread is looked at after each of its commits for what it has pruned.
  * - W11 An attempt of an agent with a limit is looked at where its owner calls for it, and where its handler is entered.
  * - W10 A wave of a host lane is looked at where it begins and ends.
+ * - W12 An answer is looked at as soon as its object has it, beside the rows that the object has then.
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
  */
@@ -24,6 +25,7 @@ import { policyIsKept } from "./Denied.ts"
 import { childMayStart, makeParents } from "./Children.ts"
 import { endsInTime, oneAtATime } from "./HostLanes.ts"
 import { laneKnows, lanesKnow } from "./LaneAccounts.ts"
+import { memoryIsTrue } from "./Memory.ts"
 import { callsGoOn } from "./OpenCalls.ts"
 import { batchFits, batchRepeats, sinkIsAhead } from "./Publication.ts"
 import { prunesOnlyOld } from "./Retention.ts"
@@ -110,6 +112,8 @@ const watching = (
     alarmCovers(world, object, violate) // W1
     turns.onAlarmEnd(object) // W5
   },
+  onSaid: (said) => memoryIsTrue(said, violate), // W12
+  onAlarmFailed: turns.onAlarmFailed,
   onAnswer: (message, exit) => policyIsKept(world, message, exit, violate), // W4
   onStart: (started) => {
     mayStart(started, violate) // W3

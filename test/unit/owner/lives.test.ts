@@ -77,6 +77,36 @@ describe("a pass whose life has ended", () => {
   })
 })
 
+describe("a life that ends as it begins, as what a host lane wants cannot be stored", () => {
+  it("answers who began it, and takes nothing with it", async () => {
+    let isFull = false
+    let nextAt: number | undefined
+    const lane: HostLane = {
+      name: "imports",
+      allowanceMillis: 60_000,
+      run: () => Effect.sync(() => (nextAt = undefined)),
+      nextDeadline: () => Effect.sync(() => nextAt),
+    }
+    const world = makeOwnerWorld({
+      hostLanes: [lane],
+      storageFault: (use) => {
+        if (use === "transaction" && isFull) throw new Error("no room")
+      },
+    })
+    await run(world.submit("a"))
+    await world.quiet()
+    world.crash()
+    isFull = true
+    nextAt = 1
+    expect(await run(world.client.maintenanceStatus({ ownerId }))).toMatchObject({ lanes: 1 })
+    expect(await run(Effect.flip(world.submit("b")))).toMatchObject({ _tag: "Unavailable" })
+    isFull = false
+    await run(world.submit("b"))
+    await world.alarmsUntil("it has its turn", () => world.thread("b").settled.length === 1)
+    await world.alarmsUntil("the wave has come", () => nextAt === undefined)
+  })
+})
+
 describe("who waits for an owner", () => {
   it("hears of a pass, also where its life ends before one begins", async () => {
     const world = makeFailing()
