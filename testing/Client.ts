@@ -9,6 +9,7 @@ import type { Receipt, ThreadSubmission } from "../contracts/Submission.ts"
 import type { Client, Doing } from "./Doing.ts"
 import type { Address, Operation } from "./Plan.ts"
 import { abortMany, retryMany, submitAll } from "./Many.ts"
+import { endOrRetry } from "./OpenWork.ts"
 import { persist, tagOf } from "./Persist.ts"
 import { denies, principalOf } from "./Policy.ts"
 import { resubmission, resubmitCall } from "./Resubmit.ts"
@@ -288,7 +289,8 @@ export const perform = (
     case "Unschedule":
       return calmly(talkPerform(client, operation, doing))
     default: {
-      const address = plan.threads[operation.thread] as Address
+      const address = doing.threadAt(operation.thread)
+      if (address === undefined) return Effect.void
       switch (operation._tag) {
         case "Pause":
           if (may(doing, operation.client, "pauseThread", address))
@@ -319,6 +321,9 @@ export const perform = (
               owner.obligations({ ownerId: address.ownerId }),
             ]),
           )
+        case "AbortOpen":
+        case "RetryOpen":
+          return calmly(endOrRetry(client, operation._tag, address, doing))
         case "Observe":
           return calmly(Effect.timeoutOption(Stream.runDrain(thread.observe(address)), 20_000))
         case "Forget":

@@ -77,6 +77,8 @@ export interface Doing {
   readonly webhook: Client | undefined
   /** All threads of an owner that there are: those of the plan first, then children. */
   readonly threadsOf: (ownerId: string) => ReadonlyArray<ThreadId>
+  /** The thread at a place: of the plan, or a child's; none where it has not come to be. */
+  readonly threadAt: (place: number) => Address | undefined
   readonly violate: (invariant: string, detail: string) => void
   readonly cron: () => Effect.Effect<unknown, unknown>
 }

@@ -6,6 +6,7 @@ import { ownerFailpoints } from "../owner-object/Owner.ts"
 import { threadFailpoints } from "../thread-actors/ThreadFailpoints.ts"
 import { asidePoints, withAsides } from "./AsidePlan.ts"
 import { withChanges } from "./ChangePlan.ts"
+import { withChildren } from "./ChildPlan.ts"
 import { deadlyScript, drawScript, type Taste } from "./DrawScript.ts"
 import type { FaultKind, FaultRates } from "./Faults.ts"
 import { type Bait, lureOf } from "./Lures.ts"
@@ -327,5 +328,6 @@ export const drawPlan = (seed: number): Plan => {
   const stored = withStorage(makeRandom(seed ^ 0xb10c), beside)
   const struck = withStruck(makeRandom(seed ^ 0x90de), stored)
   const limited = withRunning(makeRandom(seed ^ 0x61a7), struck)
-  return withChanges(makeRandom(seed ^ 0x57a7), withResubmits(makeRandom(seed ^ 0x2eb5), limited))
+  const again = withResubmits(makeRandom(seed ^ 0x2eb5), limited)
+  return withChildren(makeRandom(seed ^ 0xc41d), withChanges(makeRandom(seed ^ 0x57a7), again))
 }

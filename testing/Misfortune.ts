@@ -8,12 +8,14 @@
  * - M4 A machine that does nothing goes on when the world heals, at the latest.
  */
 import type { OwnerId } from "../contracts/Identifiers.ts"
+import { onceThere } from "./Births.ts"
 import { perform } from "./Client.ts"
 import type { Doing } from "./Doing.ts"
 import { persist } from "./Persist.ts"
 import type { SimulatedObject } from "./Incarnation.ts"
 import type { PlannedFault } from "./Plan.ts"
-import { objectAt, startsAt, type World } from "./World.ts"
+import { firstChild } from "./Strikes.ts"
+import { objectAt, startsAt, threadsOf, type World } from "./World.ts"
 
 /** Records that were spoilt, and what they were. */
 const spoilt = new WeakMap<World, Array<() => void>>()
@@ -61,7 +63,7 @@ const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void =>
   world.platform.crash(object)
   object.state.wipe()
   lose(world, object.name)
-  for (const { ownerId, threadId } of world.plan.threads)
+  for (const { ownerId, threadId } of threadsOf(world))
     if (ownerId === object.name) world.forgotten.add(`${ownerId}/${threadId}`)
   world.queue.at(world.queue.now() + 500, client.runner, "rebuild", () =>
     client.run(perform(client, { _tag: "Rebuild", at: 0, client: 0, owner }, doing), () =>
@@ -80,8 +82,10 @@ const deleteLanes = (world: World, { kind, name, state }: SimulatedObject): void
   const owner = ownerOf(world, { kind, name, state } as SimulatedObject)
   if (client === undefined || !owner.state.hasTable("lanes")) return
   const ownerId = owner.name as OwnerId
-  const threadIds = world.plan.threads
-    .filter((address) => address.ownerId === ownerId)
+  const ofOwner = (kind === "thread" ? threadsOf(world) : world.plan.threads).filter(
+    (address) => address.ownerId === ownerId,
+  )
+  const threadIds = ofOwner
     .map(({ threadId }) => threadId)
     .filter((threadId) =>
       kind === "thread" ? name === `${ownerId}/${threadId}` : world.queue.random.chance(0.6),
@@ -184,10 +188,13 @@ const strike = (world: World, doing: Doing, fault: PlannedFault): void => {
 
 /** Puts the faults of the plan into the queue. */
 export const planFaults = (world: World, doing: Doing): void => {
-  for (const fault of world.plan.faults)
+  for (const fault of world.plan.faults) {
+    const nth = fault.object - firstChild(world.plan)
+    const { lateMillis } = fault
     world.queue.at(startsAt + fault.at, undefined, `fault ${fault.kind}`, () =>
-      strike(world, doing, fault),
+      onceThere(world, { nth, lateMillis, runner: undefined }, () => strike(world, doing, fault)),
     )
+  }
 }
 
 /** Notes which lanes have a fault, or are stalled: their next try may be many minutes away. */

@@ -75,8 +75,15 @@ export type Talking =
       readonly nth: number
     }
 
-/** What a client or operator does, and when; `thread` and `of` are places in the plan's lists. */
-export type Operation = { readonly at: number; readonly client: number } & (
+/**
+ * What a client or operator does, and when; `thread` and `owner` are places in the plan's lists. A place behind the threads of
+ * the plan is that of a child's: whoever means it waits until it has come to be, and so much longer.
+ */
+export type Operation = {
+  readonly at: number
+  readonly client: number
+  readonly lateMillis?: number
+} & (
   | ({ readonly _tag: "Submit" } & Submitted)
   /** In one call, to threads of one owner. Never drawn. */
   | { readonly _tag: "SubmitMany"; readonly submissions: ReadonlyArray<Submitted> }
@@ -109,6 +116,9 @@ export type Operation = { readonly at: number; readonly client: number } & (
         | "Read"
         | "Observe"
         | "Intrude"
+        /** Of all that is open in the thread, or has begun there for a run that asked for it. */
+        | "AbortOpen"
+        | "RetryOpen"
       readonly thread: number
     }
   | Talking
@@ -125,8 +135,9 @@ export type Operation = { readonly at: number; readonly client: number } & (
 export interface PlannedFault {
   readonly at: number
   readonly kind: FaultKind
-  /** A place in the list of objects: owners first, then threads. */
+  /** A place in the list of objects: owners first, then threads, the registry, then children's, which are waited for. */
   readonly object: number
+  readonly lateMillis?: number
   readonly lastsMillis: number
 }
 

@@ -67,6 +67,8 @@ export interface PlatformOptions {
   /** What becomes of this alarm, which is due, by the plan; by default nothing. */
   readonly strikes?: (object: SimulatedObject) => AlarmDoes | undefined
   readonly code: (incarnation: Incarnation) => Code
+  /** Told of each object as it comes to be. */
+  readonly onMade?: (object: SimulatedObject) => void
   /** Told of an owner's statements that write, its batches, and what of them is not there after all. */
   readonly onWrite?: OnWrite
   readonly onBatch: (object: SimulatedObject) => void
@@ -280,6 +282,7 @@ export const makePlatform = (options: PlatformOptions): Platform => {
     if (found !== undefined) return found
     const made = make(kind, name)
     objects.set(key, made)
+    options.onMade?.(made)
     return made
   }
 

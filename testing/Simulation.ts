@@ -7,6 +7,7 @@
  */
 import { Effect } from "effect"
 import { withAmbient } from "./Ambient.ts"
+import { onceThere, threadAt } from "./Births.ts"
 import { perform, resolveAll } from "./Client.ts"
 import type { Client, Doing } from "./Doing.ts"
 import { occurrencesAreCounted, schedulesTick } from "./invariants/Schedules.ts"
@@ -87,6 +88,7 @@ const doingOf = (world: World, violate: Doing["violate"]): Doing => ({
   webhook: world.webhook,
   threadsOf: (ownerId) =>
     threadsOf(world).flatMap((one) => (one.ownerId === ownerId ? [one.threadId] : [])),
+  threadAt: (place) => threadAt(world, place),
   violate,
   cron: world.cron,
 })
@@ -96,8 +98,12 @@ const clientOf = (world: World, index: number): Client => world.clients[index] a
 const schedule = (world: World, doing: Doing): void => {
   for (const operation of world.plan.operations) {
     const client = clientOf(world, operation.client)
+    const nth = "thread" in operation ? operation.thread - world.plan.threads.length : -1
+    const { lateMillis } = operation
     world.queue.at(startsAt + operation.at, client.runner, `do ${operation._tag}`, () =>
-      client.run(perform(client, operation, doing)),
+      onceThere(world, { nth, lateMillis, runner: client.runner }, () => {
+        if (nth < 0 || !world.faults.isHealed()) client.run(perform(client, operation, doing))
+      }),
     )
   }
 }
@@ -121,7 +127,7 @@ const operate = (world: World, doing: Doing): void => {
     const waits = "SELECT 1 FROM submissions WHERE state <> 'settled' LIMIT 1"
     if (!state.hasTable("submissions") || state.read(waits).length === 0) return
     const resumed =
-      thread < world.plan.threads.length
+      thread < world.plan.threads.length || world.told.paused.has(thread)
         ? perform(client, { _tag: "Resume", at: 0, client: 0, thread }, doing)
         : Effect.void
     const resolved = Effect.andThen(resumed, Effect.ignore(resolveAll(client, address, doing)))

@@ -35,8 +35,8 @@ export type StatementDoes =
   | { readonly _tag: "HasNoRoom"; readonly millis: number }
 
 /**
- * `object` is a place in the list of objects: owners first, then threads, then the registry. `nth` counts from 1: of
- * statements the blocks that come so far.
+ * `object` is a place in the list of objects: owners first, then threads, then the registry, then children's.
+ * `nth` counts from 1: of statements the blocks that come so far.
  */
 export type Strike = { readonly object: number; readonly nth: number } & (
   | { readonly _tag: "AtPoint"; readonly point: string; readonly does: PointDoes }
@@ -65,13 +65,19 @@ interface Places {
   readonly strikes?: ReadonlyArray<Strike>
 }
 
-/** The name of the object at a place. */
+/** The first place of a child's thread among the objects: after the registry's. */
+export const firstChild = ({ owners, threads }: Pick<Places, "owners" | "threads">): number =>
+  owners.length + threads.length + 1
+
+/** The name of the object at a place; in words where it comes to be only in the run. */
 export const nameAt = ({ owners, threads }: Places, place: number): string => {
   const owner = owners[place]
   if (owner !== undefined) return owner
   if (place === owners.length + threads.length) return registryName
   const thread = threads[place - owners.length]
-  return `${thread?.ownerId}/${thread?.threadId}`
+  return thread === undefined
+    ? `the thread of child ${place - firstChild({ owners, threads })}`
+    : `${thread.ownerId}/${thread.threadId}`
 }
 
 /** Now and then a platform loses an alarm of an owner: nothing rings until somebody comes. */
@@ -117,7 +123,6 @@ const requestKinds = {
 
 interface Counted {
   readonly strike: Strike
-  readonly name: string
   left: number
 }
 
@@ -126,33 +131,29 @@ export const statementWords = (statement: number | "commit"): string =>
   statement === "commit" ? "the commit of a block" : `statement ${statement} of a block`
 
 /** Where it strikes, as those read it who look for what went wrong. */
-const whereOf = ({ name, strike }: Counted): string => {
+const whereOf = (name: string, strike: Strike): string => {
   if (strike._tag === "AtPoint") return `${name} at ${strike.point}`
   if (strike._tag === "OfStatement") return `${name} at ${statementWords(strike.statement)}`
   return strike._tag === "OfRequest" ? `${strike.tag} to ${name}` : name
 }
 
-/** `planned` notes a fault, and says whether this run has it. */
+/** `planned` notes a fault, and says whether this run has it; `nameOf` gives the name of the object at a place. */
 export const makeStrikes = (
-  plan: Places,
+  strikes: ReadonlyArray<Strike>,
+  nameOf: (place: number) => string,
   planned: (kind: FaultKind, where: string) => boolean,
 ): Strikes => {
-  const all = (plan.strikes ?? []).map((strike): Counted => ({
-    strike,
-    name: nameAt(plan, strike.object),
-    left: strike.nth,
-  }))
-  /** The strike whose turn has come, of those that are meant. */
-  const come = (isMeant: (one: Counted) => boolean): Strike | undefined => {
+  const all = strikes.map((strike): Counted => ({ strike, left: strike.nth }))
+  /** The strike whose turn has come, of those that are meant for this object. */
+  const of = (name: string, isMeant: (strike: Strike) => boolean): Strike | undefined => {
     let found: Strike | undefined
     for (const one of all) {
-      if (!isMeant(one) || --one.left !== 0) continue
-      if (planned(kindOf(one.strike), whereOf(one))) found ??= one.strike
+      const { strike } = one
+      if (!isMeant(strike) || nameOf(strike.object) !== name || --one.left !== 0) continue // K1
+      if (planned(kindOf(strike), whereOf(name, strike))) found ??= strike
     }
     return found
   }
-  const of = (name: string, isMeant: (strike: Strike) => boolean): Strike | undefined =>
-    all.length === 0 ? undefined : come((one) => one.name === name && isMeant(one.strike)) // K1
   return {
     atPoint: (name, point) => {
       const strike = of(name, (one) => one._tag === "AtPoint" && one.point === point)

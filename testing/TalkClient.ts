@@ -188,7 +188,9 @@ const abortSent = (
   const [ownerId, threadId] = one.thread.split("/") as [Address["ownerId"], Address["threadId"]]
   const submissionId = one.submissionId as SubmissionId
   told.abortedIds.add(submissionId)
-  return rpcs.owner.abort({ ownerId, threadId, submissionId, ...said })
+  return Effect.map(rpcs.owner.abort({ ownerId, threadId, submissionId, ...said }), () => {
+    told.abortedSurely.add(submissionId)
+  })
 }
 
 /** What an operation that is about talking does. */
@@ -199,7 +201,7 @@ export const talkPerform = (
 ): Effect.Effect<unknown, unknown> => {
   switch (operation._tag) {
     case "Decide": {
-      const address = doing.plan.threads[operation.thread]
+      const address = doing.threadAt(operation.thread)
       if (address === undefined) return Effect.void
       const { approved, patient } = operation
       return patient

@@ -2,6 +2,7 @@
 import type { Operation, Plan, Submitted } from "./Plan.ts"
 import { isTalk, type Op, type Script } from "./Script.ts"
 import type { Shrunk } from "./Shrink.ts"
+import { firstChild, nameAt } from "./Strikes.ts"
 import { talkWords } from "./TalkWords.ts"
 import { startsAt } from "./World.ts"
 import { worldWords } from "./WorldWords.ts"
@@ -28,10 +29,13 @@ const opWords = (op: Op): string => {
   }
 }
 
-const threadWords = (plan: Plan, index: number): string => {
-  const thread = plan.threads[index]
-  return `${thread?.ownerId}/${thread?.threadId}`
-}
+const threadWords = (plan: Plan, index: number): string =>
+  nameAt(
+    plan,
+    index < plan.threads.length
+      ? plan.owners.length + index
+      : firstChild(plan) + index - plan.threads.length,
+  )
 
 const scriptWords = ({ ends, ops }: Script): string =>
   `${ops.map(opWords).join("; ") || "nothing"}; it ends ${ends === "well" ? "well" : `as it ${ends}`}`
@@ -72,10 +76,17 @@ const operationWords = (plan: Plan, operation: Operation): string => {
     case "Cron":
     case "Rebuild":
       return `${operation._tag.toLowerCase()} of ${plan.owners[operation.owner]}`
+    case "AbortOpen":
+    case "RetryOpen":
+      return `asks to ${operation._tag === "AbortOpen" ? "abort" : "retry"} all that is open in ${threadWords(plan, operation.thread)}`
     default:
       return `${operation._tag.toLowerCase()} of ${threadWords(plan, operation.thread)}`
   }
 }
+
+/** Of what waits until a child's thread is there. */
+const laterWords = ({ lateMillis }: Operation): string =>
+  lateMillis === undefined ? "" : `, and ${lateMillis} ms after it has come to be,`
 
 /** The shortest failing schedule, line by line. */
 export const tell = ({ outcome, plan }: Shrunk): ReadonlyArray<string> => {
@@ -85,7 +96,8 @@ export const tell = ({ outcome, plan }: Shrunk): ReadonlyArray<string> => {
     `Owners ${plan.owners.join(", ")}; messages take up to ${plan.latencyMillis} ms, flushes ${plan.flushMillis} ms; the world heals after ${plan.healsAt} ms.`,
     ...worldWords(plan).map((sentence) => `  ${sentence}`),
     ...plan.operations.map(
-      (one) => `  at ${one.at} ms client ${one.client} ${operationWords(plan, one)}`,
+      (one) =>
+        `  at ${one.at} ms${laterWords(one)} client ${one.client} ${operationWords(plan, one)}`,
     ),
     ...outcome.happened.map(
       ({ at, kind, where }) =>

@@ -72,6 +72,8 @@ export interface Told {
   readonly scheduled: Map<string, Scheduled>
   /** Runs that others have asked for, and somebody asked to have aborted. */
   readonly abortedIds: Set<string>
+  /** Those of them of which somebody was told that they are aborted, or will be. */
+  readonly abortedSurely: Set<string>
   /** The id of an intent's submission, if it is known. */
   readonly idOf: (key: string) => Receipt | undefined
   /** Threads that somebody asked to have forgotten. */
@@ -89,6 +91,7 @@ export const makeTold = (): Told => {
     signalled: new Map(),
     scheduled: new Map(),
     abortedIds: new Set(),
+    abortedSurely: new Set(),
     forgotten: new Set(),
     paused: new Set(),
     abortWasAsked: ({ id, idempotencyKey }) =>

@@ -9,7 +9,7 @@ import { Effect, Layer } from "effect"
 import { runScheduled } from "../client/Scheduled.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
 import { callbackPrincipal } from "../contracts/Callback.ts"
-import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { OwnerId } from "../contracts/Identifiers.ts"
 import { type Limits, makeLimits } from "../contracts/Limits.ts"
 import type { WireExit, WireMessage, WireTarget } from "../contracts/transport/Wire.ts"
 import { makeOwnerRuntime } from "../owner-object/OwnerRuntime.ts"
@@ -20,6 +20,7 @@ import { makeThread } from "../thread-actors/ThreadRuntime.ts"
 import { deployments, Reach } from "./Agents.ts"
 import { type AtWork, makeAtWork, type Working } from "./AtWork.ts"
 import { type Beside, besideOf, type BesideOptions, ownersOf, threadsHave } from "./Beside.ts"
+import { type Births, makeBirths, objectNameAt, threadAt } from "./Births.ts"
 import { askAfter, breaksOf } from "./BrokenBlocks.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
@@ -35,7 +36,7 @@ import { makeQueue, type Queue } from "./Queue.ts"
 import { makeRandom } from "./Random.ts"
 import { type LogLine, runnerContext } from "./RunnerContext.ts"
 import type { Reconciling } from "./Script.ts"
-import { makeStrikes, nameAt, type PointDoes, type Strikes } from "./Strikes.ts"
+import { makeStrikes, type PointDoes, type Strikes } from "./Strikes.ts"
 import { built, hostOf, reaching } from "./Surroundings.ts"
 import { makeTalk, type Talk } from "./Talk.ts"
 import { makeTimes, type Times } from "./Times.ts"
@@ -89,6 +90,7 @@ export interface World extends Beside {
   readonly atWork: AtWork
   readonly told: Told
   readonly coverage: Coverage
+  readonly births: Births
   readonly strikes: Strikes
   readonly limits: Limits
   /** The application's policy; everything is allowed without one. */
@@ -137,19 +139,28 @@ const struckAt = (
   }
 }
 
-/** The object at a place of the plan: owners first, then threads. */
-export const objectAt = ({ plan, platform }: World, place: number): SimulatedObject =>
-  platform.object(place < plan.owners.length ? "owner" : "thread", nameAt(plan, place))
+/** The object at a place of the plan: owners first, then threads, then children's. */
+export const objectAt = (world: World, place: number): SimulatedObject =>
+  world.platform.object(
+    place < world.plan.owners.length ? "owner" : "thread",
+    objectNameAt(world, place),
+  )
 
 /** Every thread there is: those of the plan first, then those that children have. */
-export const threadsOf = ({ plan, platform }: World): ReadonlyArray<Address> => {
-  if (plan.talks !== true) return plan.threads
+export const threadsOf = (world: World): ReadonlyArray<Address> => {
+  const { births, plan } = world
+  return [
+    ...plan.threads,
+    ...births.names.map((_, nth) => threadAt(world, plan.threads.length + nth) as Address),
+  ]
+}
+
+/** Tells of threads that come to be. */
+const onMade = ({ plan, births }: Pick<World, "plan" | "births">) => {
   const planned = new Set(plan.threads.map(({ ownerId, threadId }) => `${ownerId}/${threadId}`))
-  const others = platform
-    .objects()
-    .filter(({ kind, name }) => kind === "thread" && !planned.has(name))
-    .map(({ name }) => name.split("/") as [OwnerId, ThreadId])
-  return [...plan.threads, ...others.map(([ownerId, threadId]) => ({ ownerId, threadId }))]
+  return ({ kind, name }: SimulatedObject): void => {
+    if (kind === "thread" && !planned.has(name)) births.comes(name)
+  }
 }
 
 const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
@@ -299,7 +310,12 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     without: options.without,
   })
   const coverage = makeCoverage(() => Object.keys(faults.counts()))
-  const strikes = makeStrikes(plan, faults.planned)
+  const births = makeBirths()
+  const strikes = makeStrikes(
+    plan.strikes ?? [],
+    (place) => objectNameAt({ plan, births }, place),
+    faults.planned,
+  )
   const network = makeNetwork({
     queue,
     faults,
@@ -328,6 +344,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     strikes: ({ name }) => strikes.ofAlarm(name),
     code: (incarnation) => codeOf(world, incarnation, watching),
     onWrite: (object, text, bindings) => watching.onWrite(object, text, bindings),
+    onMade: onMade({ plan, births }),
     onBatch: (object) => watching.onBatch(object),
     onUndone: (object) => watching.onUndone(object),
     onAlarmEnd: (object) => watching.onAlarmEnd(object),
@@ -373,6 +390,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
       onWaveEnd: (wave) => watching.onWaveEnd(wave),
     }),
     coverage,
+    births,
     strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
     killed: new Map<string, number>(),

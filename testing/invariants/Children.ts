@@ -3,6 +3,7 @@
  * came to. I5 (of waits): a decision and a value are given as somebody was told that they stand.
  *
  * - C1 A child that begins when its parent has settled is one that the parent did not wait for, too.
+ * - C3 A child whose end its parent was told begins nothing any more, but for what a replaced instance was about to.
  * - C2 A child counts from where it began; before that there is nothing to wait for but its request.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
@@ -51,7 +52,7 @@ export const makeParents = (world: World, violate: Violate) => {
 /** Looks at a body that starts. // C1 */
 export const childMayStart = (
   world: World,
-  { name, submissionId }: Started,
+  { incarnation, name, submissionId }: Started,
   violate: Violate,
 ): void => {
   const works = world.talk.works.get(submissionId)
@@ -60,6 +61,9 @@ export const childMayStart = (
   const parent = rowOf(world, asked.from, asked.submissionId)
   if (parent?.state === "settled")
     violate("I13", `${name} of ${submissionId} starts, and its parent has settled`)
+  const heard = world.outside.seen.get(asked.submissionId)?.get(asked.name)
+  if (heard !== undefined && incarnation.replacedAt === undefined)
+    violate("I13", `${name} of ${submissionId} starts, and its parent was told ${heard}`) // C3
 }
 
 /** What a parent was given for a child, compared with what that came to. */

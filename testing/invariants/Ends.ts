@@ -11,6 +11,7 @@
  * - E4 What has joined a run ends as that does.
  * - E5 Of what was pruned only the outcome is left.
  */
+import { placeOf } from "../Births.ts"
 import type { HandlerEnds } from "../Ends.ts"
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
@@ -59,8 +60,9 @@ const mayHaveFailed = (
 }
 
 /** Whether somebody has asked for its end. // E3 */
-const wasAsked = ({ plan, talk, told, outside }: World, at: string, row: Row): boolean => {
-  const place = plan.threads.findIndex((one) => `${one.ownerId}/${one.threadId}` === at)
+const wasAsked = (world: World, at: string, row: Row): boolean => {
+  const { talk, told, outside } = world
+  const place = placeOf(world, at)
   if (told.forgotten.has(place) || told.abortedIds.has(row.id)) return true
   const ownerId = at.slice(0, at.indexOf("/"))
   if (told.isAborting(ownerId, row.acceptedAt)) return true

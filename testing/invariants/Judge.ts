@@ -9,6 +9,7 @@ import type { World } from "../World.ts"
 import { accidentsLoseNothing } from "./Accidents.ts"
 import { tokensAreKept } from "./Callbacks.ts"
 import { childrenWereHeard } from "./Children.ts"
+import { childThreadsHold } from "./ChildThreads.ts"
 import { endsAreTrue } from "./Ends.ts"
 import { nothingDeniedIsThere, strangersAreDenied } from "./Denied.ts"
 import { allIsDone } from "./HostLanes.ts"
@@ -55,6 +56,7 @@ export const judge = {
     settlementsArePublished(world, violate) // J2
     messagesArrive(world, violate) // J2
     childrenWereHeard(world, violate) // J2
+    childThreadsHold(world, violate) // J2
     tokensAreKept(world, violate) // J2
     occurrencesComeOnce(world, violate) // J2
     threadsKeepApart(world, violate) // J2

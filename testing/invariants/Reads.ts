@@ -7,7 +7,7 @@
  */
 import { Effect } from "effect"
 import type { Doing } from "../Doing.ts"
-import type { World } from "../World.ts"
+import { threadsOf, type World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
 
 const batches = (world: World): number =>
@@ -21,12 +21,15 @@ const receiptsIn = ({ told }: World, name: string) =>
     .slice(0, 2)
     .map(({ submissionId }) => submissionId)
 
+const childrenRead = 4
+
 /** Has everything read, and the world come to rest. Gives how often something was written. */
 const readAll = (world: World, doing: Doing, violate: Violate, settle: () => boolean): number => {
   const before = batches(world)
   const [client] = world.clients
   if (client === undefined) return 0
-  for (const address of doing.plan.threads) {
+  // Of children only the first: each read is a call.
+  for (const address of threadsOf(world).slice(0, doing.plan.threads.length + childrenRead)) {
     const name = `${address.ownerId}/${address.threadId}`
     if (!world.platform.object("thread", name).state.hasTable("journal")) continue
     const { owner, thread } = client.rpcs

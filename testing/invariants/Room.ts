@@ -5,7 +5,7 @@
  * - R2 Calls of what is slow take slots. There is room for certain where a kind has as many as there are lanes.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
-import { nameAt } from "../Strikes.ts"
+import { objectNameAt } from "../Births.ts"
 import type { World } from "../World.ts"
 
 export type Kind = "dispatch" | "visit" | "recover" | "forget"
@@ -33,13 +33,13 @@ export interface RoomFor {
   readonly kind: Kind | undefined
 }
 
-export const makeRoom = ({ limits, plan }: World): Room => {
+export const makeRoom = (world: World): Room => {
+  const { limits, plan } = world
   const isTight = Object.keys(plan.limits ?? {}).some((limit) => !aside.has(limit))
   const struck = plan.faults.filter(({ kind }) => slowFaults.has(kind) || kind === "record corrupt")
-  const spoilt = struck.map(({ object }) => nameAt(plan, object))
-  const slowed = new Set(
-    struck.flatMap(({ kind, object }) => (slowFaults.has(kind) ? [nameAt(plan, object)] : [])),
-  )
+  const slow = struck.filter(({ kind }) => slowFaults.has(kind))
+  const isSlowed = (name: string): boolean =>
+    slow.some(({ object }) => objectNameAt(world, object) === name)
   const slots = {
     dispatch: limits.dispatchSlots,
     visit: limits.visitSlots,
@@ -48,11 +48,14 @@ export const makeRoom = ({ limits, plan }: World): Room => {
   }
   return {
     isFor: ({ name }, { kind, threadId }, lanes) => {
-      if (isTight || kind === undefined || slowed.has(name)) return false
+      if (isTight || kind === undefined || isSlowed(name)) return false
       if (kind === "recover" && lanes > slots.recover) return false
-      if (slowed.size === 0) return true
-      return !slowed.has(`${name}/${threadId}`) && lanes <= slots[kind] // R1 R2
+      if (slow.length === 0) return true
+      return !isSlowed(`${name}/${threadId}`) && lanes <= slots[kind] // R1 R2
     },
-    named: ({ name }) => (spoilt.some((one) => one.startsWith(`${name}/`)) ? "I9" : "I19"),
+    named: ({ name }) =>
+      struck.some(({ object }) => objectNameAt(world, object).startsWith(`${name}/`))
+        ? "I9"
+        : "I19",
   }
 }

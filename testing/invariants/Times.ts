@@ -12,6 +12,7 @@
  * - T5 What has just healed may still wait for an alarm that was late, or for a backoff; a lane that had a fault by then, or
  *   was stalled, longer.
  */
+import { placeOf } from "../Births.ts"
 import { startsAt, type World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
 import type { TimedWait } from "../Times.ts"
@@ -68,10 +69,9 @@ export const fewMayRun = ({ limits, plan }: World): boolean =>
   limits.runningPerOwner < 100 || plan.running !== undefined
 
 export const isKept = (world: World, thread: string): boolean => {
-  const { blind, plan, told } = world
+  const { blind, told } = world
   const owner = thread.slice(0, thread.indexOf("/"))
-  const place = plan.threads.findIndex((one) => `${one.ownerId}/${one.threadId}` === thread)
-  return blind.has(owner) || blind.has(thread) || told.paused.has(place)
+  return blind.has(owner) || blind.has(thread) || told.paused.has(placeOf(world, thread))
 }
 
 /** Looked at once all has settled. */
