@@ -148,11 +148,12 @@ const load = async (owner: Owner, ownerId: OwnerId): Promise<Life> => {
 export const started = (owner: Owner, ownerId: OwnerId): Effect.Effect<Life, Unavailable> =>
   Effect.suspend(() => {
     if (owner.life !== undefined) return Effect.succeed(owner.life)
-    owner.starting ??= load(owner, ownerId).finally(() => {
-      owner.starting = undefined
-    })
-    const starting = owner.starting
-    return Effect.tryPromise({ try: () => starting, catch: (cause) => cause }).pipe(
+    // Begun where it is awaited: a fiber that ends in between would leave a failed start to nobody.
+    const starting = () =>
+      (owner.starting ??= load(owner, ownerId).finally(() => {
+        owner.starting = undefined
+      }))
+    return Effect.tryPromise({ try: starting, catch: (cause) => cause }).pipe(
       Effect.tapError((cause) =>
         Effect.logError(`the owner could not start: ${describeThrown(cause)}`),
       ),
