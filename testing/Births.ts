@@ -6,6 +6,7 @@
  * - B2 What is done to one is done in a turn of its own, never in the block that made it.
  */
 import type { OwnerId, ThreadId } from "../contracts/Identifiers.ts"
+import type { ObjectKind } from "./Incarnation.ts"
 import type { Address } from "./Plan.ts"
 import type { Queue, Runner } from "./Queue.ts"
 import { firstChild, nameAt } from "./Strikes.ts"
@@ -54,6 +55,20 @@ const addressOf = (name: string): Address => {
 export const threadAt = ({ births, plan }: Placed, place: number): Address | undefined => {
   const name = births.names[place - plan.threads.length]
   return plan.threads[place] ?? (name === undefined ? undefined : addressOf(name))
+}
+
+/** Every thread there is: those of the plan first, then those that children have. */
+export const threadsOf = ({ births, plan }: Placed): ReadonlyArray<Address> => [
+  ...plan.threads,
+  ...births.names.map(addressOf),
+]
+
+/** Tells of each object that comes to be, if it is the thread of a child. */
+export const tellingOf = ({ births, plan }: Pick<Placed, "plan"> & { readonly births: Births }) => {
+  const planned = new Set(plan.threads.map(({ ownerId, threadId }) => `${ownerId}/${threadId}`))
+  return ({ kind, name }: { readonly kind: ObjectKind; readonly name: string }): void => {
+    if (kind === "thread" && !planned.has(name)) births.comes(name)
+  }
 }
 
 /** The place of a thread among the threads; -1 where it has none. */

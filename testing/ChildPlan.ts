@@ -15,7 +15,7 @@ import { firstChild, type PointDoes, type RequestDoes, type Strike } from "./Str
 const childrenShare = 0.4
 
 /** Something is done to one of the first so many. */
-export const childPlaces = 8
+const childPlaces = 8
 
 /** So long after it has come to be: before it is admitted, while it works, or once it has ended. */
 const late = (random: Random): number => random.pick([0, 1, 5, 20, 500, 3_000, 20_000])
@@ -244,7 +244,13 @@ const strikesOf = ({ plan, random }: Drawing): ReadonlyArray<Strike> => {
       : plan.owners.length + random.below(plan.threads.length)
     const nth = random.pick([1, 1, 1, 2, 3])
     if (random.chance(0.5))
-      return { _tag: "OfRequest", object, nth, tag: random.pick(requests), does: requestDoes(random) }
+      return {
+        _tag: "OfRequest",
+        object,
+        nth,
+        tag: random.pick(requests),
+        does: requestDoes(random),
+      }
     const dies = random.weighted<PointDoes>([
       [6, { _tag: "Crashes" }],
       [1, { _tag: "CrashesWith", others: [0] }],

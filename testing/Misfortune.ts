@@ -8,14 +8,14 @@
  * - M4 A machine that does nothing goes on when the world heals, at the latest.
  */
 import type { OwnerId } from "../contracts/Identifiers.ts"
-import { onceThere } from "./Births.ts"
+import { onceThere, threadsOf } from "./Births.ts"
 import { perform } from "./Client.ts"
 import type { Doing } from "./Doing.ts"
 import { persist } from "./Persist.ts"
 import type { SimulatedObject } from "./Incarnation.ts"
 import type { PlannedFault } from "./Plan.ts"
 import { firstChild } from "./Strikes.ts"
-import { objectAt, startsAt, threadsOf, type World } from "./World.ts"
+import { objectAt, startsAt, type World } from "./World.ts"
 
 /** Records that were spoilt, and what they were. */
 const spoilt = new WeakMap<World, Array<() => void>>()

@@ -7,7 +7,7 @@
  */
 import { Effect } from "effect"
 import { withAmbient } from "./Ambient.ts"
-import { onceThere, threadAt } from "./Births.ts"
+import { onceThere, threadAt, threadsOf } from "./Births.ts"
 import { perform, resolveAll } from "./Client.ts"
 import type { Client, Doing } from "./Doing.ts"
 import { occurrencesAreCounted, schedulesTick } from "./invariants/Schedules.ts"
@@ -23,7 +23,7 @@ import { schedulesRunMillis } from "./invariants/Work.ts"
 import { watchWorld } from "./invariants/Watch.ts"
 import type { Plan } from "./Plan.ts"
 import { makeRandom } from "./Random.ts"
-import { makeWorld, startsAt, threadsOf, type World } from "./World.ts"
+import { makeWorld, startsAt, type World } from "./World.ts"
 
 export interface Violation {
   readonly seed: number

@@ -20,7 +20,7 @@ import { makeThread } from "../thread-actors/ThreadRuntime.ts"
 import { deployments, Reach } from "./Agents.ts"
 import { type AtWork, makeAtWork, type Working } from "./AtWork.ts"
 import { type Beside, besideOf, type BesideOptions, ownersOf, threadsHave } from "./Beside.ts"
-import { type Births, makeBirths, objectNameAt, threadAt } from "./Births.ts"
+import { type Births, makeBirths, objectNameAt, tellingOf } from "./Births.ts"
 import { askAfter, breaksOf } from "./BrokenBlocks.ts"
 import { type Client, type Doing, makeClient } from "./Doing.ts"
 import { type Coverage, makeCoverage } from "./Coverage.ts"
@@ -29,7 +29,7 @@ import { type Faults, makeFaults } from "./Faults.ts"
 import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "./Incarnation.ts"
 import { makeNetwork, type Network, type Said, type Sender } from "./Network.ts"
 import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
-import type { Address, Plan } from "./Plan.ts"
+import type { Plan } from "./Plan.ts"
 import { policyOf, principalOf, stranger } from "./Policy.ts"
 import { makePlatform, type OnWrite, type Platform } from "./Platform.ts"
 import { makeQueue, type Queue } from "./Queue.ts"
@@ -145,23 +145,6 @@ export const objectAt = (world: World, place: number): SimulatedObject =>
     place < world.plan.owners.length ? "owner" : "thread",
     objectNameAt(world, place),
   )
-
-/** Every thread there is: those of the plan first, then those that children have. */
-export const threadsOf = (world: World): ReadonlyArray<Address> => {
-  const { births, plan } = world
-  return [
-    ...plan.threads,
-    ...births.names.map((_, nth) => threadAt(world, plan.threads.length + nth) as Address),
-  ]
-}
-
-/** Tells of threads that come to be. */
-const onMade = ({ plan, births }: Pick<World, "plan" | "births">) => {
-  const planned = new Set(plan.threads.map(({ ownerId, threadId }) => `${ownerId}/${threadId}`))
-  return ({ kind, name }: SimulatedObject): void => {
-    if (kind === "thread" && !planned.has(name)) births.comes(name)
-  }
-}
 
 const failpointsOf = (world: World, incarnation: Incarnation): Failpoints => ({
   reach: (point) =>
@@ -344,7 +327,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     strikes: ({ name }) => strikes.ofAlarm(name),
     code: (incarnation) => codeOf(world, incarnation, watching),
     onWrite: (object, text, bindings) => watching.onWrite(object, text, bindings),
-    onMade: onMade({ plan, births }),
+    onMade: tellingOf({ plan, births }),
     onBatch: (object) => watching.onBatch(object),
     onUndone: (object) => watching.onUndone(object),
     onAlarmEnd: (object) => watching.onAlarmEnd(object),

@@ -128,6 +128,24 @@ export const talkControls: ReadonlyArray<Control> = [
     }),
   },
   {
+    name: "a child is forgotten before its parent was told",
+    invariant: "I13",
+    edits: [
+      {
+        file: "thread-actors/Forget.ts",
+        find: "const outbox = block.header.unreadable === undefined ? countOwed(block.sql) : 0",
+        replace: "const outbox = 0",
+      },
+    ],
+    // Of the first that comes to be, while it waits.
+    pinned: talks({
+      operations: [
+        submits(0, "k0", [child("c", [approval("a")])]),
+        { _tag: "Forget", at: 0, client: 0, thread: 3, lateMillis: 5_000, abort: true },
+      ],
+    }),
+  },
+  {
     name: "what has joined settles by itself",
     invariant: "I12",
     edits: [

@@ -49,9 +49,7 @@ const mayHaveBecome = (world: World, asked: Asked, seen: string): boolean => {
   const said = JSON.parse(seen.slice("failed ".length)) as { outcome?: string; tag?: string }
   if (said.outcome === "aborted" || strange.has(said.tag ?? ""))
     return isForgotten(world, threadOf(asked))
-  return (
-    runs.length === 0 || ends.some((one) => one.failures + one.defects > 0 || one.entered > 1)
-  )
+  return runs.length === 0 || ends.some((one) => one.failures + one.defects > 0 || one.entered > 1)
 }
 
 const endsWereTrue = (world: World, violate: Violate): void => {

@@ -7,7 +7,8 @@
  */
 import { Effect } from "effect"
 import type { Doing } from "../Doing.ts"
-import { threadsOf, type World } from "../World.ts"
+import { threadsOf } from "../Births.ts"
+import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
 
 const batches = (world: World): number =>
