@@ -71,13 +71,7 @@ const expected: ReadonlyArray<readonly [name: string, invariant: string]> = [
 ]
 
 it("catches every broken copy by the invariant named for it, and nothing in the product", async () => {
-  const { code, output } = await inNode(
-    "scripts/simulate.ts",
-    "--controls",
-    "--json",
-    "--workers",
-    "1",
-  )
+  const { code, output } = await inNode("scripts/simulate.ts", "--controls", "--json")
   const shown = JSON.parse(output) as ReadonlyArray<Shown>
   expect(shown.filter(({ caught }) => !caught)).toEqual([])
   const pairs = shown.map(({ invariant, name }) => [name, invariant])
