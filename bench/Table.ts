@@ -2,7 +2,7 @@
 import { table } from "table"
 import type { Result } from "./Measure.ts"
 
-const numberText = (value: number): string => {
+export const numberText = (value: number): string => {
   if (!Number.isFinite(value)) return "–"
   if (Math.abs(value) >= 1_000) return Math.round(value).toLocaleString("en-US")
   if (Math.abs(value) >= 100) return value.toFixed(0)
@@ -17,7 +17,7 @@ const verdictOf = ({ holds }: Result): string => {
 const spreadOf = ({ samples, spread: [least, most] }: Result): string =>
   samples.length < 2 ? "" : `${numberText(least)} – ${numberText(most)}`
 
-const ratioOf = ({ floor, value }: Result): string =>
+export const ratioOf = ({ floor, value }: Result): string =>
   floor === undefined ? "" : `${(value / floor).toFixed(2)} ×`
 
 export const tableOf = (results: ReadonlyArray<Result>): string =>
@@ -45,10 +45,14 @@ export interface Machine {
   readonly workerd: string
 }
 
-export const jsonOf = (
-  about: { readonly machine: Machine; readonly commit: string; readonly date: string },
-  results: ReadonlyArray<Result>,
-): string =>
+/** What a run was of, and when. */
+export interface About {
+  readonly machine: Machine
+  readonly commit: string
+  readonly date: string
+}
+
+export const jsonOf = (about: About, results: ReadonlyArray<Result>): string =>
   JSON.stringify({
     ...about,
     rows: results.map(({ floor, holds, row, samples, spread, value }) => ({

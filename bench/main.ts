@@ -11,6 +11,7 @@ import { countCosts, writeTables } from "./cost/Costs.ts"
 import { benchFile, thisCommit, thisMachine } from "./Machine.ts"
 import { measureRow, type Result } from "./Measure.ts"
 import type { Chart, Row } from "./Row.ts"
+import { writeResults } from "./Results.ts"
 import { countRows } from "./rows/Counts.ts"
 import { drainRows } from "./rows/Drain.ts"
 import { latencyRows } from "./rows/Latency.ts"
@@ -26,7 +27,8 @@ const usage = `usage: npm run bench [-- --json] [-- --only NAME] [-- --list]
 
 Measures the product against a bare implementation of the same job, in one run on this machine: about a quarter of an hour,
 five minutes of it a steady load.
---only NAME runs the rows whose name begins so; --json prints one object; --list tells the rows.
+--only NAME runs the rows whose name begins so; --json prints one object; --list tells the rows. A whole run writes what it
+measured into bench/RESULTS.md and bench/charts/.
 --cost counts what submissions use of what the platform bills, in about eight minutes, and writes the tables of docs/cost.md;
 --tables writes them from what was counted last.`
 
@@ -98,9 +100,11 @@ const main = async (): Promise<void> => {
     commit: thisCommit(),
     date: new Date().toISOString().slice(0, 10),
   }
-  if (flags.only === undefined)
+  if (flags.only === undefined && results.length === rows.length) {
     for (const { name, svg } of chartRows(charts, results))
       writeFileSync(benchFile("charts", `${name}.svg`), svg)
+    writeResults(about, results)
+  }
   console.log(flags.json ? jsonOf(about, results) : tableOf(results))
 }
 
