@@ -4,6 +4,7 @@
  * likewise, with nothing beside it; and `simulation` in Node: the deterministic simulation, which takes every core while it
  * runs. `npx vitest run --project unit test/unit/Backoff.test.ts` runs one file of one project.
  */
+import { join } from "node:path"
 import { cloudflareTest } from "@cloudflare/vitest-plugin"
 import { defineConfig } from "vitest/config"
 import { alone } from "./test/alone.ts"
@@ -11,6 +12,8 @@ import { alone } from "./test/alone.ts"
 const underLoad = ["test/process/load.test.ts", "test/process/restart.test.ts"]
 
 process.env["WRANGLER_SEND_METRICS"] ??= "false"
+// Tests start some five hundred Node processes, of a few programs: each is compiled once.
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled")
 
 export default defineConfig({
   test: {

@@ -47,6 +47,12 @@ const builtOnce = (): Promise<string> =>
     return buildCli(folder)
   }))
 
+/** It tells where compiled code is kept, and nothing to the command. */
+const compileCache =
+  process.env["NODE_COMPILE_CACHE"] === undefined
+    ? {}
+    : { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }
+
 const start = (
   path: string,
   args: ReadonlyArray<string>,
@@ -57,7 +63,7 @@ const start = (
   const file = stdoutTo === undefined ? undefined : openSync(stdoutTo, "w")
   const child: ChildProcess = spawn(program, rest, {
     cwd,
-    env: { PATH: process.env["PATH"] ?? "", HOME: cwd, ...env },
+    env: { PATH: process.env["PATH"] ?? "", HOME: cwd, ...compileCache, ...env },
     stdio: ["pipe", file ?? "pipe", "pipe"],
   })
   if (file !== undefined) closeSync(file)
