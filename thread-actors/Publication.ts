@@ -38,9 +38,18 @@ export const countUnpublished = (
 export const owesRecords = (thread: Pick<Thread, "options">, header: Header): boolean =>
   countUnpublished(thread, header) > 0
 
+/** Whether an attempt may record something yet. One whose end is written does not, though it is the live one for a moment. */
+const isAtWork = ({ host, live }: Thread): boolean =>
+  live !== undefined &&
+  host.storage.sql.all(
+    "SELECT 1 FROM submissions WHERE sequence = ? AND epoch = ? AND state = 'running'",
+    live.sequence,
+    live.epoch,
+  ).length > 0
+
 /** When records want to be published: now, unless an attempt makes some. // P4 */
 export const publishAt = (thread: Thread, header: Header): number | undefined =>
-  thread.live === undefined && owesRecords(thread, header) ? 0 : undefined
+  owesRecords(thread, header) && !isAtWork(thread) ? 0 : undefined
 
 /** Since when the sink lacks the first of the records that it lacks; none where it lacks none. */
 export const publicationSince = (thread: Thread, header: Header): number | undefined =>

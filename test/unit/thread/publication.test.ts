@@ -54,6 +54,19 @@ describe("a deployment that publishes", () => {
     expect(await tags(world.process())).toEqual(["Settled"])
   })
 
+  it.each([
+    ["settle:after", "echo"],
+    ["suspend:after", "waits"],
+  ])("tells of records as soon as their attempt's end is written (%s)", async (stopAt, agent) => {
+    const world = publishing({ stopAt })
+    await accepted(world.admit(agent, "a"))
+    void go(world.process())
+    await world.stopped()
+    expect(world.thread().isRunning()).toBe(true)
+    expect(await reportOf(world)).toMatchObject({ publishAt: 0 })
+    expect(await claimed(world)).not.toEqual([])
+  })
+
   it("starts no run while the sink has all records but one", async () => {
     const world = publishing()
     await accepted(world.admit("echo", "a"))
