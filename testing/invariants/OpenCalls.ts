@@ -39,7 +39,14 @@ export const callsAreKnown = ({ at, calls, outcome, records }: Kept, violate: Vi
 }
 
 /** C2 */
-const enders = ["storage fails", "storage is full", "record corrupt", "deployment"] as const
+const enders = [
+  "storage fails",
+  "storage is full",
+  "no room in a block",
+  "statement fails",
+  "record corrupt",
+  "deployment",
+] as const
 const ceilingMillis = 13 * 60_000
 
 /** Looks at a thread in which ordinary calls are under way, at each commit. */
