@@ -6,6 +6,7 @@
  *   again, and then comes later.
  * - A2 A time has come as soon as one handler was told so, also in an instance that was lost then.
  * - A3 A wait may end before its time, by an answer.
+ * - A4 A run that was entered before the time may ask only after it, since it works until then: what keeps it is its own.
  */
 export interface TimedWait {
   readonly submissionId: string
@@ -20,6 +21,8 @@ export interface TimedWait {
   overAt: number | undefined
   /** When a handler was told first what came of it, whatever that was. // A3 */
   endedAt: number | undefined
+  /** When a handler that was at work as the time came has asked. // A4 */
+  cameToAt: number | undefined
 }
 
 type Asked = Pick<TimedWait, "submissionId" | "name" | "thread" | "millis">
@@ -50,8 +53,11 @@ export const makeTimes = (now: () => number): Times => {
           lastAskedAt: at,
           overAt: undefined,
           endedAt: undefined,
+          cameToAt: undefined,
         })
       else if (at < known.askedAt + known.millis) known.lastAskedAt = at
+      else if ((entered.get(wait.submissionId)?.at(-1) ?? at) < known.askedAt + known.millis)
+        known.cameToAt ??= at
     },
     ends: (mark, isOver) => {
       const known = waits.get(mark)

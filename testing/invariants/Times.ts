@@ -86,7 +86,7 @@ export const timesAreKept = (world: World, violate: Violate): void => {
     if (wait.overAt !== undefined && wait.overAt < dueAt - least)
       violate("I5, of times", `${at}, was told so at ${wait.overAt - startsAt}`)
     if (few || isKept(world, wait.thread) || isWithdrawn(world, wait)) continue // T3
-    const from = Math.max(wait.lastAskedAt + wait.millis, since)
+    const from = Math.max(wait.lastAskedAt + wait.millis, wait.cameToAt ?? 0, since)
     const late = (wentOnAt(world, wait, dueAt) ?? from) - from
     if (late > lateMost(world, wait.thread) && late < Infinity)
       violate("I20, of times", `${at}, and its run went on ${late} ms later`)
