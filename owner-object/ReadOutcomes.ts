@@ -8,7 +8,8 @@
  * - Z1 Slots of its own: reading delays no lane, and no lane reading.
  * - Z2 The texts of an answer and the record up to which the thread was read are one transaction.
  * - Z3 A thread that does not answer is asked again, less often each time; nobody else waits.
- * - Z4 An answer that comes when its thread has left the directory is dropped.
+ * - Z4 An answer is for the place that was asked from: it is dropped if its thread has left the directory meanwhile, or has
+ *   been read from another place, as one that was built anew. What was before it would never be read otherwise.
  * - Z5 No answer has a thread asked again at once that did not get further by it.
  * - Z6 When the next read is due is what the rows say: it is read again wherever they may have changed, and by a look that
  *   finds none. A pass waits for the end of a read, or for a time that is to come; never for one that has passed.
@@ -94,9 +95,17 @@ interface Answer {
   readonly more: boolean
 }
 
-const write = (sql: Sql, { tail, threadId }: Unread, answer: Answer, kept: number): void => {
-  const [row] = sql.all("SELECT 1 AS here FROM directory WHERE thread_id = ?", threadId)
-  if (row === undefined) return // Z4
+const write = (
+  sql: Sql,
+  { readTo, tail, threadId }: Unread,
+  answer: Answer,
+  kept: number,
+): void => {
+  const [row] = sql.all<{ read_to: number }>(
+    "SELECT read_to FROM directory WHERE thread_id = ?",
+    threadId,
+  )
+  if (row?.read_to !== readTo) return // Z4
   for (const { outcome, sequence, settledAt, submissionId, text } of answer.outcomes) {
     writeText(sql, { threadId, sequence, submissionId, outcome, at: settledAt, body: text })
   }

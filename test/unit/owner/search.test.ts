@@ -238,4 +238,34 @@ describe("outcomes", () => {
     expect(asked).toEqual([0, 0])
     expect(await ids(world, "apple")).toEqual(["a"])
   })
+
+  it("are read from the beginning by an index that is built anew while a later part is being read", async () => {
+    const world = makeOwnerWorld({ searchesOutcomes: true })
+    const later = { isAsked: false, answer: () => undefined as void }
+    const asked = await withOutcomes(
+      world,
+      "a",
+      ["red apple", "green apple", "blue plum"],
+      (read) => (query) =>
+        query.after === 0 || later.isAsked
+          ? read(query)
+          : Effect.andThen(
+              Effect.callback<void>((resume) => {
+                later.isAsked = true
+                later.answer = () => resume(Effect.void)
+              }),
+              read(query),
+            ),
+    )
+    while (!later.isAsked) {
+      void world.deliver()
+      await world.until("it is asked", () => later.isAsked || !world.isDelivering())
+    }
+    await run(world.client.rebuildProjections({ ownerId }))
+    later.answer()
+    await world.quiet()
+    expect(asked).toEqual([0, 2, 0, 2])
+    expect((await find(world, "apple")).hits).toHaveLength(2)
+    expect((await find(world, "plum")).hits).toHaveLength(1)
+  })
 })
