@@ -6,6 +6,8 @@
  * - V2 What fails here ends no life and no pass: the tables are thrown away at the next try.
  * - V3 A batch that changes nothing that is shown writes nothing; the pass that ends says that nothing is behind.
  * - V6 Tables that a read found failing are built anew also where nothing else has the alarm ring.
+ * - V7 Tables are made in a block of their own. SQLite tells a virtual table of the savepoints around it only as one begins:
+ *   one that is made and filled inside a savepoint, and taken back with it, fails the commit of all that is around.
  */
 import { Effect } from "effect"
 import type { ThreadId } from "../contracts/Identifiers.ts"
@@ -84,16 +86,25 @@ const differs = ({ before, shown }: Change): boolean => !sameShown(before, shown
 
 const withoutSweep = ({ sweptTo: _s, ...stored }: Projections): Projections => stored
 
-/** The progress from which this batch goes on: that of new tables, where the old ones are of no use. */
-const startOf = (life: Life, sql: Sql): Projections => {
+/** Makes new tables where the old ones are of no use, in a block of their own. // V7 */
+const makeTables = (owner: Owner, life: Life): void => {
   const { maintenance, projecting } = life
   const stored = maintenance.projections
-  if (stored.version !== projectionVersion || projecting.broken) {
+  if (stored.version === projectionVersion && !projecting.broken) return
+  const { sql, transaction } = owner.host.storage
+  const built = stored.built + 1
+  const projections = { version: projectionVersion, built, sweptTo: "", behind: true }
+  transaction(() => {
     Tables.makeProjectionTables(sql)
-    return { version: projectionVersion, built: stored.built + 1, sweptTo: "", behind: true }
-  }
-  return projecting.lost ? { ...stored, sweptTo: "" } : stored
+    writeMaintenance(sql, { ...maintenance, projections }) // V1
+  })
+  life.maintenance = { ...life.maintenance, projections }
+  projecting.broken = false
 }
+
+/** The progress from which this batch goes on. */
+const startOf = ({ maintenance, projecting }: Life): Projections =>
+  projecting.lost ? { ...maintenance.projections, sweptTo: "" } : maintenance.projections
 
 interface Batch {
   readonly stored: Projections
@@ -101,7 +112,7 @@ interface Batch {
 }
 
 const writeBatch = (life: Life, sql: Sql, limit: number): Batch => {
-  const start = startOf(life, sql)
+  const start = startOf(life)
   const changed = changesOf(life, sql, limit)
   const { sweptTo } = start
   const sweep = sweptTo === undefined ? undefined : sweepOf(life, sql, sweptTo, limit)
@@ -144,6 +155,7 @@ const runBatch = (owner: Owner, life: Life): void => {
   const { sql } = owner.host.storage
   const limit = owner.limits.projectionLanes
   if (isIdle(life, sql, limit)) return
+  makeTables(owner, life)
   const batch = owner.host.storage.transaction(() => {
     const written = writeBatch(life, sql, limit)
     writeMaintenance(sql, { ...life.maintenance, projections: written.stored }) // V1

@@ -1,5 +1,5 @@
 /** The directory behind `listThreads`: what it finds, when it is written, and that nobody needs it. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ThreadId } from "../../../contracts/Identifiers.ts"
 import type { LaneReport } from "../../../contracts/LaneReport.ts"
@@ -112,6 +112,26 @@ describe("a list of threads", () => {
     expect(idsOf((await list(world, { text: "100 %" })).threads)).toEqual(["bill"])
     expect((await list(world, { text: "%" })).threads).toHaveLength(1)
     expect((await list(world, { text: "_" })).threads).toEqual([])
+  })
+
+  it("makes its tables in a block of their own, so that a batch that fails takes nothing else with it", async () => {
+    const world = makeOwnerWorld()
+    const { sql } = world.storage
+    const ran = vi.spyOn(sql, "run")
+    const blocks: Array<ReadonlyArray<string>> = []
+    const { transaction } = world.storage
+    vi.spyOn(world.storage, "transaction").mockImplementation((block) => {
+      const before = ran.mock.calls.length
+      const answer = transaction(block)
+      blocks.push(ran.mock.calls.slice(before).map(([text]) => text))
+      return answer
+    })
+    await run(world.submit("a"))
+    await world.quiet()
+    const made = blocks.filter((texts) => texts.some((text) => text.includes("VIRTUAL TABLE")))
+    expect(made).toHaveLength(1)
+    expect(made[0]?.filter((text) => /INTO (directory|search)/.test(text))).toEqual([])
+    expect(blocks.flat().some((text) => text.includes("INTO directory"))).toBe(true)
   })
 
   it("goes by the last activity, the newest first, and pages without telling one twice", async () => {
