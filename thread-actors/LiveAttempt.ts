@@ -172,6 +172,9 @@ export const condemn = (live: LiveAttempt, verdict: Verdict): void => {
   Deferred.doneUnsafe(live.verdict, Effect.succeed(verdict)) // V1
 }
 
+/** Whether it has a verdict: its end may be written by now, and no body of it starts any more. */
+export const hasVerdict = ({ verdict }: LiveAttempt): boolean => Deferred.isDoneUnsafe(verdict)
+
 /** Interrupts its handler, if it has one by now. */
 export const interrupt = ({ handler }: LiveAttempt): void => {
   try {

@@ -10,6 +10,7 @@
  *   tag and message alone. What is declared is read before the body runs.
  * - P6 A try after a wait in memory looks at the row first: the run may have another attempt by now, or the
  *   object another instance.
+ * - P7 No try starts once its attempt has a verdict: a sibling may have ended it in between.
  */
 import { Cause, Effect, Exit, Option, Result } from "effect"
 import type { Limits } from "../contracts/Limits.ts"
@@ -30,7 +31,7 @@ import {
 import { describeError } from "./Failures.ts"
 import { jsonCoder } from "./JsonCoder.ts"
 import type { StoredRetry } from "./Ledger.ts"
-import { endBody, type LiveAttempt } from "./LiveAttempt.ts"
+import { endBody, hasVerdict, type LiveAttempt } from "./LiveAttempt.ts"
 import { effectOf, misuse } from "./Misuse.ts"
 import { waitForQuiet } from "./Quiet.ts"
 import { CurrentRaceBranch } from "./RaceBranch.ts"
@@ -156,6 +157,7 @@ const once = (
   tries: number,
 ): Effect.Effect<Exit.Exit<Option.Option<unknown>, unknown>, never, unknown> =>
   Effect.suspend(() => {
+    if (hasVerdict(running.live)) return leave(running, { _tag: "Superseded" }) // P7
     running.live.bodies += 1
     const body = spanned(
       () => ({

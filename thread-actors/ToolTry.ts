@@ -9,6 +9,7 @@
  *   outcome however much its run has recorded.
  * - T4 The attempt's own end comes late rather than in the middle of an ordinary call: past its yield time none
  *   is begun, and those under way are waited for.
+ * - T5 No call is begun once its attempt has a verdict: a sibling may have ended it in between.
  */
 import { Cause, Effect, Exit, Option, Result } from "effect"
 import { spanned, spans } from "../contracts/observability/Spans.ts"
@@ -24,7 +25,7 @@ import {
   writeFact,
 } from "./Fact.ts"
 import { describeError, logCause } from "./Failures.ts"
-import { endBody, type Verdict } from "./LiveAttempt.ts"
+import { endBody, hasVerdict, type Verdict } from "./LiveAttempt.ts"
 import { misuse } from "./Misuse.ts"
 import { callEnd, closeCall, writeCall } from "./OpenCalls.ts"
 import { waitForCalls, waitForQuiet } from "./Quiet.ts"
@@ -218,6 +219,7 @@ export const start = (running: Running, plan: Plan, part: number): Outcome =>
   Effect.suspend(() => {
     const isRecorded = plan.tool.execution !== "readonly"
     if (isRecorded && isOver(running)) return handBack(running) // T4
+    if (hasVerdict(running.live)) return leave(running, { _tag: "Superseded" }) // T5
     return Effect.uninterruptibleMask((restore) =>
       isRecorded
         ? Effect.flatMap(prepare(running, plan, part), (next) => run(running, plan, next, restore))

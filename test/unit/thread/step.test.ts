@@ -15,6 +15,36 @@ const kinds = async (world: World) =>
 class Broken extends Schema.TaggedError<Broken>()("Broken", { at: Schema.Number }) {}
 
 describe("a step", () => {
+  it.each(["step", "tool"])(
+    "starts no %s beside a fact that has ended its attempt",
+    async (kind) => {
+      const started: Array<number> = []
+      const time = { passes: () => undefined as void }
+      const look = Agent.tool("look", { execution: "readonly", result: Schema.String })
+      const agent = Agent.make("agent", io).handler(
+        (_input, run) => {
+          const body = Effect.sync(() => String(started.push(run.info.attempt)))
+          const beside =
+            kind === "step"
+              ? run.step("beside", Schema.String, body)
+              : run.tool("beside", look, () => body)
+          return Effect.andThen(
+            Effect.sync(() => run.info.attempt === 1 && time.passes()),
+            Effect.map(Effect.all([run.now("at"), beside], { concurrency: 2 }), ([, text]) => text),
+          )
+        },
+        { tools: [look] },
+      )
+      const world = makeWorld({ agents: [agent] })
+      time.passes = () => void (world.time.now += 11 * 60_000)
+      await accepted(world.admit("agent", ""))
+      expect(await tags(world.process())).toEqual(["Yielded"])
+      expect(started).toEqual([])
+      await drain(world)
+      expect(started).toHaveLength(1)
+    },
+  )
+
   it("answers from its record after a crash, without running again", async () => {
     const ran: Array<string> = []
     const hang = { now: true }
