@@ -10,7 +10,7 @@ import type { OwnerId } from "../contracts/Identifiers.ts"
 import type { OwnerRpc } from "../contracts/OwnerRpc.ts"
 import type { ThreadSubmission } from "../contracts/Submission.ts"
 import type { WireClient } from "../contracts/transport/WireClient.ts"
-import { passes, persist, rest, tagOf, triesMax } from "./Persist.ts"
+import { passes, persist, rest, sendAgain, tagOf, triesMax } from "./Persist.ts"
 import type { Intent, Told } from "./Told.ts"
 
 type Owner = WireClient<RpcGroup.Rpcs<typeof OwnerRpc>>
@@ -44,7 +44,7 @@ export const submitAll = (
         else intent.refusals.push(tagOf(error))
       }
       open = left
-      if (open.length > 0) yield* rest(tries)
+      if (open.length > 0) yield* sendAgain(() => rest(tries), open.length)
     }
   })
 

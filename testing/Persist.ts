@@ -2,8 +2,14 @@
  * How clients of the simulation go on where nobody could answer.
  *
  * - P1 A client that got no definite answer tries again with the same key, until it gets one or gives up.
+ * - P2 What is sent again is counted: the world asks for it, and not the product.
  */
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
+
+/** How often the clients of a world have sent something again. */
+export const Again = Context.Reference<{ again: number }>("heddle/testing/Again", {
+  defaultValue: () => ({ again: 0 }),
+})
 
 export const tagOf = (error: unknown): string =>
   String((error as { readonly _tag?: unknown } | undefined)?._tag ?? error)
@@ -24,6 +30,16 @@ export const passes = (error: unknown): boolean => passing.has(tagOf(error))
 export const rest = (tries: number): Effect.Effect<void> =>
   Effect.sleep(Math.min(10_000, 100 * 2 ** Math.min(tries, 10)))
 
+/** Sends again what has so many submissions in it. */
+export const sendAgain = <A, E>(
+  send: () => Effect.Effect<A, E>,
+  submissions = 1,
+): Effect.Effect<A, E> =>
+  Effect.withFiber(({ context }) => {
+    Context.get(context, Again).again += submissions // P2
+    return send()
+  })
+
 export const triesMax = 200
 
 /** Repeats a call until it is answered for good. // P1 */
@@ -37,6 +53,6 @@ export const persist = <A, E>(
       ? Effect.fail(error)
       : Effect.andThen(
           rest(tries),
-          Effect.suspend(() => persist(call, giveUp, tries + 1)),
+          sendAgain(() => persist(call, giveUp, tries + 1)),
         ),
   )

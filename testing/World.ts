@@ -5,7 +5,7 @@
  *
  * - W1 Everything random comes from the plan's seed, and everything that happens is in the trace.
  */
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { runScheduled } from "../client/Scheduled.ts"
 import type { Authorizer } from "../contracts/Authorization.ts"
 import { callbackPrincipal } from "../contracts/Callback.ts"
@@ -29,6 +29,7 @@ import { type Faults, makeFaults } from "./Faults.ts"
 import { type Code, type Incarnation, leaveObject, type SimulatedObject } from "./Incarnation.ts"
 import { makeNetwork, type Network, type Said, type Sender } from "./Network.ts"
 import { makeOutside, type Outside, type OutsideOptions } from "./Outside.ts"
+import { Again } from "./Persist.ts"
 import type { Plan } from "./Plan.ts"
 import { policyOf, principalOf, stranger } from "./Policy.ts"
 import { makePlatform, type OnWrite, type Platform } from "./Platform.ts"
@@ -104,8 +105,8 @@ export interface World extends Beside {
   versions: ReadonlyArray<string>
   /** How often each submission has killed its object. */
   readonly killed: Map<string, number>
-  /** How often owners have called their threads. */
-  readonly calls: { made: number }
+  /** How often owners have called their threads, and clients have sent something again. */
+  readonly calls: { made: number; again: number }
   /** Owners that were lost, and threads whose lanes were; not reconciled yet: how often. */
   readonly lost: Map<string, number>
   /** Owners whose alarm, or rows, were lost when the world healed; and threads whose lanes were. */
@@ -254,7 +255,7 @@ const clientsOf = (world: World, onLog: (line: LogLine) => void) => {
   const make = (name: string) => {
     const runner = queue.runner(name)
     const sender: Sender = { runner, leave: (send) => send() }
-    const context = runnerContext(queue, runner, onLog)
+    const context = Context.add(runnerContext(queue, runner, onLog), Again, world.calls)
     return { runner, context, reach: reachFrom(sender) }
   }
   let requests = 0
@@ -377,7 +378,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     strikes,
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
     killed: new Map<string, number>(),
-    calls: { made: 0 },
+    calls: { made: 0, again: 0 },
     lost: new Map<string, number>(),
     blind: new Set<string>(),
     resting: new Set<string>(),

@@ -4,14 +4,17 @@
  *
  * - B1 An alarm rings by the platform's clock. An object whose clock is behind learns of it by a ring that came
  *   early, and sets the next ones later: no deadline is rung for over and over.
- * - B2 A submission that kills its object rests longer each time; somebody's `retry` starts its count anew,
- *   another deployment does not.
+ * - B2 A submission that kills its object rests longer each time; somebody's `retry` ends one of the rests,
+ *   another deployment does not. How long the world is ill says how many there can be.
  * - B3 A run that goes on is looked at every two minutes at most: three alarms, with the re-arm of its pass and what it
- *   lets through.
+ *   lets through, and one that rings early. It is no less where nothing goes wrong.
  * - B4 Asked for is what clients do and scripts say, what runs send and wait for, each once by its name, and what schedules
  *   come to by the clock: nothing that is done over again counts for more.
  * - B5 In a world in which nothing goes wrong it is less.
+ * - B6 What a client sends again because nobody could answer is one call of a thread more, and its owner's note that it
+ *   is under way: no whole demand.
  */
+import { delayMillis } from "../../contracts/Backoff.ts"
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -27,7 +30,10 @@ interface Most {
 const mostWhenWell: Most = { alarms: 1.5, calls: 4, read: 54, written: 24 }
 const mostWhenIll: Most = { alarms: 5, calls: 9, read: 110, written: 36 }
 
-/** The work of handlers that a demand more is allowed for: less than a third of it is needed. // B3 */
+/** What a client sends again; a row is written before the call, and one after it. // B6 */
+const mostOfAgain: Most = { alarms: 0, calls: 1, read: 3, written: 3 }
+
+/** The work of handlers that a demand more is allowed for: four alarms for two minutes are five for it. // B3 */
 const workMillisPerDemand = 150_000
 
 /** Beyond what anybody asks for: owners are entered in the registry, and operators look at what is left. */
@@ -36,12 +42,24 @@ const itself = 10
 /** How long schedules go on in a world that has healed. */
 export const schedulesRunMillis = 300_000
 
-/** Within the longest drawn part: 1 s, doubling to five minutes. // B2 */
-const killsMost = 13
+/** Claims that are lost with their object, since nobody knew yet that it is deadly: its first one is not flushed. */
+const unwritten = 3
 
-const killsAreBounded = ({ killed, plan }: World, violate: Violate): void => {
-  const again = plan.operations.filter(({ _tag }) => _tag === "Retry").length
-  const most = killsMost + again // B2
+/** What ends a rest of a submission, or of all. // B2 */
+const retries: ReadonlySet<string> = new Set(["Retry", "RetryMany", "RetryOpen"])
+
+/** How many deaths there are within a time, each after a longer rest. // B2 */
+const deathsWithin = (millis: number, { limits }: World): number => {
+  const curve = { baseMillis: limits.lostBackoffMillis, maxMillis: limits.lostBackoffMaxMillis }
+  let deaths = 0
+  for (let at = 0; at <= millis; at += delayMillis(curve, deaths)) deaths += 1
+  return deaths
+}
+
+const killsAreBounded = (world: World, violate: Violate): void => {
+  const { killed, plan } = world
+  const again = plan.operations.filter(({ _tag }) => retries.has(_tag)).length
+  const most = deathsWithin(plan.healsAt, world) + unwritten + again // B2
   for (const [submissionId, times] of killed)
     if (times > most) violate("I18", `${submissionId} has killed its object ${times} times`)
 }
@@ -74,11 +92,14 @@ const ofAll = ({ operations, threads }: World["plan"]): number =>
   threads.length *
   operations.filter(({ _tag }) => _tag === "RetryMany" || _tag === "AbortMany").length
 
+/** What asks for looks: the time in which handlers work. // B3 */
+const looks = ({ outside }: World): number =>
+  Math.ceil(outside.workedMillis() / workMillisPerDemand)
+
 /** What the world was asked for: by clients, by runs, and by time. // B4 */
 const asked = (world: World): number => {
-  const { outside, plan, talk, times } = world
+  const { plan, talk, times } = world
   const pieces = plan.hostLanes?.flatMap((lane) => lane.pieces).length ?? 0
-  const looks = Math.ceil(outside.workedMillis() / workMillisPerDemand) // B3
   const all =
     pieces +
     partsOf(plan.operations) +
@@ -86,7 +107,7 @@ const asked = (world: World): number => {
     talk.asked.size +
     times.waits.size +
     occurrences(world) +
-    looks +
+    looks(world) +
     itself
   // What was done is pruned, and published, too.
   return all * (1 + Number(plan.keeps !== undefined) + Number(plan.sink !== undefined))
@@ -116,8 +137,11 @@ export const workIsBounded = (world: World, violate: Violate): void => {
   const demands = asked(world) + wrong
   const perDemand = wrong === 0 ? mostWhenWell : mostWhenIll // B5
   const seen = done(world)
+  /** The alarms of a look are what they are where something goes wrong. // B3 */
+  const looked = looks(world) * (mostWhenIll.alarms - perDemand.alarms)
   for (const kind of ["alarms", "calls", "read", "written"] as const) {
-    const most = perDemand[kind] * demands
+    const again = mostOfAgain[kind] * world.calls.again // B6
+    const most = perDemand[kind] * demands + again + (kind === "alarms" ? looked : 0)
     if (seen[kind] > most) violate("I18", `${seen[kind]} ${words[kind]}, and ${most} would be many`)
   }
 }
