@@ -18,7 +18,7 @@ import {
   setIncarnation,
   writeLane,
 } from "./Block.ts"
-import { type BindingWait, isRunning, type Lane } from "./Lane.ts"
+import { type BindingWait, isRunning, type Lane, withoutReport, withoutUnheard } from "./Lane.ts"
 import { isActivity } from "./Shown.ts"
 
 /** How a report was asked for. */
@@ -38,7 +38,7 @@ const doubtParent = (block: Block, stored: LaneReport | undefined): void => {
   const parent = stored?.head?.parent
   const before = parent === undefined ? undefined : readLane(block, parent)
   if (before === undefined) return
-  const lane = { ...before, report: undefined, enrolled: nextGeneration(block) }
+  const lane = { ...withoutReport(before), enrolled: nextGeneration(block) }
   writeLane(block, before, lane, { afterTurn: false })
 }
 
@@ -50,7 +50,7 @@ const afterGoingBack = (block: Block, lane: Lane) => {
   }
   doubtParent(block, lane.report)
   return {
-    lane: { ...lane, report: undefined, enrolled: nextGeneration(block) }, // R2
+    lane: { ...withoutReport(lane), enrolled: nextGeneration(block) }, // R2
     counted: false,
   }
 }
@@ -84,7 +84,7 @@ const isOf = (binding: BindingWait, report: LaneReport): boolean =>
 
 /** A binding wait belongs to one head, a watch to one run; the rest of the marks stay. */
 const withReport = ({ now }: Block, lane: Lane, report: LaneReport): Lane => {
-  const { binding, watches, watchAt, ...marks } = lane.marks
+  const { binding, mayRun: _r, watches, watchAt, ...marks } = withoutUnheard(lane.marks)
   // A report that was forgotten on purpose is asked for again: nothing has happened by that.
   const again = lane.report === undefined && lane.activeAt !== undefined
   const active = !again && isActivity(lane.report, report)

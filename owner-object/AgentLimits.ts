@@ -12,6 +12,7 @@
  */
 import type { AgentId } from "../contracts/Identifiers.ts"
 import type { Sql } from "../platform/ObjectStorage.ts"
+import { countOf } from "./Counters.ts"
 import { firstHeld, type HeldAgent, heldAgents } from "./HeldTable.ts"
 import { heldOf, type Work } from "./Lane.ts"
 import type { Life } from "./Life.ts"
@@ -31,7 +32,7 @@ const atWork = (counting: Counting, agent: AgentId): number => {
   if (counting.maintenance.runningOf === undefined) {
     counting.maintenance = { ...counting.maintenance, runningOf }
   }
-  return runningOf[agent] ?? 0
+  return countOf(runningOf, agent)
 }
 
 /** How many more attempts of an agent may run; without end for one that has no limit. // K2 */

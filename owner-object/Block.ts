@@ -37,7 +37,7 @@ import { publicationTimeOf } from "./PublicationTurn.ts"
 import { dueBefore, needOf, ticketMillis, ticketOf, toTicket } from "./Rotation.ts"
 import * as Projected from "./Projected.ts"
 import type { Shown } from "./Shown.ts"
-import { faultedApartSince, migrate, schemaVersion } from "./Tables.ts"
+import { migrate, schemaVersion } from "./Tables.ts"
 import { goesOn } from "./UnderWay.ts"
 import { noTally, rowsBetween, tallied, type Tally, toldBetween } from "./Totals.ts"
 
@@ -69,9 +69,9 @@ export const openForWriting = (block: Block): void => {
   const { life, host } = block
   if (life.version < schemaVersion) {
     migrate(host.storage.sql, life.version)
-    if (life.version > 0 && life.version < faultedApartSince) block.miscounted = true
     life.version = schemaVersion
   }
+  if (!block.maintenance.countedApart) block.miscounted = true
   if (life.incarnation === 0) {
     setIncarnation(block, Math.max(block.maintenance.incarnation + 1, block.now))
     oweEntry(block)
@@ -332,7 +332,14 @@ export const runBlock = <A>(
     if (block.miscounted || block.maintenance !== life.maintenance) {
       openForWriting(block) // B3
       if (block.miscounted) {
-        block.maintenance = { ...block.maintenance, ...recount(host.storage.sql) } // B4
+        const couldStart = mayStart(block)
+        block.maintenance = {
+          ...block.maintenance,
+          ...recount(host.storage.sql),
+          countedApart: true,
+        } // B4
+        // A lane that is held may start now.
+        if (!couldStart && mayStart(block)) noteDeadline(block, toTicket(0))
       }
       counted = { totals: totalsOf(host, life, block.tally), rows: host.storage.counts() }
       block.maintenance = { ...block.maintenance, totals: counted.totals }

@@ -15,11 +15,15 @@ export const movedAgents = (
   started: AgentId | undefined,
 ): MaintenanceRow["runningOf"] => {
   if (counts === undefined || ended === started) return counts
-  const next = { ...counts }
-  if (started !== undefined) next[started] = (next[started] ?? 0) + 1
-  if (ended !== undefined) next[ended] = moved(next[ended] ?? 0, -1)
-  if (ended !== undefined && next[ended] === 0) delete next[ended]
-  return next
+  const next = new Map(Object.entries(counts))
+  if (started !== undefined) next.set(started, (next.get(started) ?? 0) + 1)
+  if (ended !== undefined) next.set(ended, moved(next.get(ended) ?? 0, -1))
+  if (ended !== undefined && next.get(ended) === 0) next.delete(ended)
+  return Object.fromEntries(next)
 }
+
+/** The count of an agent, whatever its name is: an object has some names of its own. */
+export const countOf = (counts: NonNullable<MaintenanceRow["runningOf"]>, agent: AgentId): number =>
+  Object.hasOwn(counts, agent) ? (counts[agent] ?? 0) : 0
 
 export const isFaulted = (lane: Lane | undefined): boolean => lane?.marks.faultRetryAt !== undefined

@@ -79,6 +79,23 @@ const commitUnseen = (owner: Owner, block: Block, pick: Picked, error: unknown):
   return commitFault(block, before, { ...lane, mustVisit: true, marks }, failure)
 }
 
+/** A call to forget that failed: after so many in a row, as of visits, the lane takes nobody's place. */
+const commitUnheard = (owner: Owner, block: Block, pick: Picked, error: unknown): Lane => {
+  const { before, lane: found } = laneOrNew(block, pick.lane.threadId)
+  const moment = momentOf(owner, block)
+  const transport = isTransport(error)
+  const unseen = Answer.unseenAgain(found.marks, block.now)
+  const { condemned } = found.marks
+  const unheard = condemned !== undefined && Answer.isOutage(unseen, moment, transport)
+  const marks = {
+    ...found.marks,
+    unseen,
+    ...(unheard ? { condemned: { ...condemned, unheard: true as const } } : {}),
+  }
+  const silent = Answer.afterSilence({ ...found, marks }, moment, transport)
+  return writeLane(block, before, silent, { afterTurn: true })
+}
+
 /** A call that failed: of a recovery it is a fault, of any other a backoff. */
 const commitFailure = (
   owner: Owner,
@@ -93,6 +110,7 @@ const commitFailure = (
       ? undefined
       : commitSilence(owner, block, pick, false) // G4
   }
+  if (pick.kind === "forget") return commitUnheard(owner, block, pick, error)
   if (pick.kind === "visit") return commitUnseen(owner, block, pick, error)
   if (pick.kind !== "recover") return commitSilence(owner, block, pick, isTransport(error))
   const { before, lane } = laneOrNew(block, pick.lane.threadId)

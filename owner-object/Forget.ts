@@ -22,7 +22,13 @@ import { acceptReport } from "./AcceptReport.ts"
 import { type Block, laneOrNew, nextGeneration, writeLane } from "./Block.ts"
 import type { Caller } from "./Command.ts"
 import { removeForgotten, tellForgetEnd } from "./Forgotten.ts"
-import { type Condemned, type Lane, withoutCondemned } from "./Lane.ts"
+import {
+  type Condemned,
+  type Lane,
+  withoutCondemned,
+  withoutUnheard,
+  withoutUnseen,
+} from "./Lane.ts"
 import type { Life } from "./Life.ts"
 import { overloaded, type ThreadAnswer } from "./Mutation.ts"
 import { inBlock } from "./Owner.ts"
@@ -128,6 +134,12 @@ const commitOwed = (block: Block, pick: Picked, lane: Lane, refusal: WorkOwed): 
   return { ...lane, enrolled: nextGeneration(block), marks: withoutCondemned(lane.marks) } // Z2
 }
 
+/** The lane of a thread that has answered. */
+const heard = (lane: Lane): Lane => ({
+  ...lane,
+  marks: withoutUnheard(withoutUnseen(lane.marks)),
+})
+
 /** What the end of a call to forget makes of its lane; none is left of a thread that is forgotten. */
 export const commitForget = (
   block: Block,
@@ -143,7 +155,7 @@ export const commitForget = (
     return writeLane(block, before, afterSilence(lane, moment, false), { afterTurn: true })
   }
   const { error } = answer.result
-  const accepted = acceptReport(block, lane, answer.report, {
+  const accepted = acceptReport(block, heard(lane), answer.report, {
     fenced: false,
     sentUnder: pick.lane.report,
   }).lane

@@ -13,7 +13,14 @@ import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { LaneReport } from "../contracts/LaneReport.ts"
 import { acceptReport } from "./AcceptReport.ts"
 import { type Block, laneOrNew, nextGeneration, readLane, writeLane } from "./Block.ts"
-import { type Lane, type Marks, withoutBackoff, withoutCarryWaits, withoutStall } from "./Lane.ts"
+import {
+  type Lane,
+  type Marks,
+  withoutBackoff,
+  withoutCarryWaits,
+  withoutReport,
+  withoutStall,
+} from "./Lane.ts"
 import { retryFaultNow } from "./RecoveryFaults.ts"
 
 /** The marks of a condemned lane whose thread now says that it owes nothing: its time has come. */
@@ -72,5 +79,5 @@ export const countAnew = (block: Block): void => {
 export const reconcile = (block: Block, threadId: ThreadId): void => {
   const { before, lane } = laneOrNew(block, threadId)
   const enrolled = nextGeneration(block) // H3
-  writeLane(block, before, { ...lane, report: undefined, enrolled }, { afterTurn: false })
+  writeLane(block, before, { ...withoutReport(lane), enrolled }, { afterTurn: false })
 }

@@ -62,6 +62,8 @@ export interface Condemned {
   /** Answers in a row that it still owes work. */
   readonly refusals: number
   readonly retryAt: number
+  /** Its thread has not answered for so long that nothing of it is believed to run. */
+  readonly unheard?: true
 }
 
 /** Visits in a row that nobody answered, and when the first of them ended. */
@@ -109,6 +111,8 @@ export interface Marks {
   readonly held?: true
   /** As many attempts of this agent run as may: it keeps its ticket until one of them ends. */
   readonly heldOf?: AgentId
+  /** Its report was forgotten, and by it an attempt of this agent ran: as much is believed until it is visited. */
+  readonly mayRun?: AgentId
   /** Its outbox could not be carried. No wait of the lane itself. */
   readonly outbox?: CarryWait
   /** Its records could not be published. No wait of the lane itself. */
@@ -166,9 +170,14 @@ export const isPublicationSlow = ({ marks, publishTicket }: Lane): boolean =>
 export const isRunning = (lane: Lane): boolean =>
   lane.report?.head?.state === "running" && lane.report.recoverAt === undefined
 
-/** Whether it takes one of the places of `runningPerOwner`. A faulted lane takes none: it would hold up others for ever. */
-export const takesPlace = (lane: Lane | undefined): boolean =>
-  lane !== undefined && lane.marks.faultRetryAt === undefined && isRunning(lane)
+/** Whether nobody can say when its thread answers again: it would hold up others for ever. */
+const isOut = ({ marks, mustVisit }: Lane): boolean =>
+  marks.condemned?.unheard === true ||
+  // A trial whose thread was visited since runs, or does not, as its report says.
+  (marks.faultRetryAt !== undefined && (marks.faultTrial !== true || mustVisit))
+
+/** Whether it takes one of the places of `runningPerOwner`. */
+export const takesPlace = (lane: Lane | undefined): boolean => agentAtWork(lane) !== undefined
 
 /**
  * The wait for an agent that keeps the head from starting. A head that starts at no time waits for something else: an
@@ -183,9 +192,19 @@ export const agentWait = ({ marks, report }: Lane): BindingWait | undefined => {
 /** Of which agent an attempt may run in the thread; a turn that nobody answered may have started one. */
 export const agentAtWork = (lane: Lane | undefined): AgentId | undefined => {
   const head = lane?.report?.head
-  if (lane === undefined || head === undefined) return undefined
-  if (lane.marks.faultRetryAt !== undefined) return undefined
+  if (lane === undefined || isOut(lane)) return undefined
+  if (head === undefined) return lane.report === undefined ? lane.marks.mayRun : undefined
   return isRunning(lane) || (lane.mustVisit && lane.suspect) ? head.agent : undefined
+}
+
+/** The lane without its report, which is asked for anew. */
+export const withoutReport = (lane: Lane): Lane => {
+  const mayRun = agentAtWork(lane)
+  return {
+    ...lane,
+    report: undefined,
+    marks: mayRun === undefined ? lane.marks : { ...lane.marks, mayRun },
+  }
 }
 
 /** The marks without backoff, stall and counts: what any mutation or a fresh success leaves. */
@@ -210,6 +229,13 @@ export const withoutHold = (marks: Marks): Marks => {
 export const withoutStall = (marks: Marks): Marks => {
   const { stalls: _s, stalledSinceAt: _a, stalledUntilAt: _u, ...rest } = marks
   return rest
+}
+
+/** The marks of a lane whose thread was heard of. */
+export const withoutUnheard = (marks: Marks): Marks => {
+  if (marks.condemned?.unheard === undefined) return marks
+  const { unheard: _u, ...condemned } = marks.condemned
+  return { ...marks, condemned }
 }
 
 /** The marks of a lane that was condemned and is not to be forgotten after all. */

@@ -34,6 +34,8 @@ export interface MaintenanceRow {
   readonly running: number
   /** Of these and of those that may run, how many of each agent; undefined where nobody has counted. */
   readonly runningOf: Readonly<Record<string, number>> | undefined
+  /** Whether it was counted as this code counts: not by code of before, to which a deployment was rolled back. */
+  readonly countedApart: boolean
   /** Lanes with a recorded fault. */
   readonly faulted: number
   readonly lastServed: ThreadId | undefined
@@ -59,6 +61,7 @@ export const untouched = (ownerId: OwnerId): MaintenanceRow => ({
   nonterminal: 0,
   running: 0,
   runningOf: {},
+  countedApart: true,
   faulted: 0,
   lastServed: undefined,
   lastRecovered: undefined,
@@ -97,6 +100,7 @@ export const readMaintenance = (sql: Sql): MaintenanceRow | undefined => {
     running: row.running,
     // Absent in tables of earlier versions.
     runningOf: agentCountsOf(row["running_of"]),
+    countedApart: row["counted_apart"] === 1,
     // Absent in tables of the first version, until the next mutation.
     faulted: Number(row["faulted"] ?? 0),
     lastServed: (row.last_served as ThreadId | null) ?? undefined,
@@ -117,8 +121,8 @@ export const storedOwnerId = (sql: Sql): OwnerId | undefined =>
 export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
   sql.run(
     `INSERT OR REPLACE INTO maintenance (id, owner_id, incarnation, in_flight, unfinished, lanes,
-      nonterminal, running, running_of, faulted, last_served, last_recovered, last_pass, entry, projections, host_lanes, totals)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      nonterminal, running, running_of, faulted, last_served, last_recovered, last_pass, entry, projections, host_lanes, totals, counted_apart)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.ownerId,
     row.incarnation,
     JSON.stringify(row.inFlight),
@@ -135,6 +139,7 @@ export const writeMaintenance = (sql: Sql, row: MaintenanceRow): void =>
     JSON.stringify(row.projections),
     Object.keys(row.hostLanes).length === 0 ? null : JSON.stringify(row.hostLanes),
     totalsText(row.totals),
+    row.countedApart ? 1 : null,
   )
 
 type Counters = Pick<MaintenanceRow, "lanes" | "nonterminal" | "running" | "runningOf" | "faulted">
@@ -143,14 +148,21 @@ type Counters = Pick<MaintenanceRow, "lanes" | "nonterminal" | "running" | "runn
 const counterOf = (sum: unknown): number =>
   typeof sum === "number" && Number.isFinite(sum) ? Math.max(0, Math.trunc(sum)) : 0
 
+/** As `isOut` tells of one lane. */
+const isOut = `(json_type(marks, '$.condemned.unheard') IS NOT NULL
+  OR (json_type(marks, '$.faultRetryAt') IS NOT NULL
+    AND (json_type(marks, '$.faultTrial') IS NULL OR must_visit = 1)))`
+
 /** How many attempts of each agent may run, as the lanes' rows have it: as `agentAtWork` tells of one. */
 export const countAgents = (sql: Sql): Readonly<Record<string, number>> =>
   Object.fromEntries(
     sql
       .all<{ agent: string | number | null; lanes: number }>(
         `SELECT agent, COUNT(*) AS lanes FROM (SELECT CASE
+           WHEN report IS NULL AND json_valid(marks) THEN
+             CASE WHEN ${isOut} THEN NULL ELSE json_extract(marks, '$.mayRun') END
            WHEN json_valid(report) AND json_valid(marks) THEN CASE
-             WHEN json_type(marks, '$.faultRetryAt') IS NOT NULL THEN NULL
+             WHEN ${isOut} THEN NULL
              WHEN must_visit = 1 AND suspect = 1 THEN json_extract(report, '$.head.agent')
              WHEN json_extract(report, '$.head.state') = 'running'
                AND json_type(report, '$.recoverAt') IS NULL THEN json_extract(report, '$.head.agent')
@@ -164,17 +176,15 @@ export const recount = (sql: Sql): Counters => {
   const [row] = sql.all(
     `SELECT COUNT(*) AS lanes,
       SUM(CASE WHEN json_valid(report) THEN json_extract(report, '$.nonterminal') END) AS nonterminal,
-      SUM(CASE WHEN json_valid(report) AND json_valid(marks) THEN
-        json_extract(report, '$.head.state') = 'running' AND json_type(report, '$.recoverAt') IS NULL
-        AND json_type(marks, '$.faultRetryAt') IS NULL END) AS running,
       SUM(CASE WHEN json_valid(marks) THEN json_type(marks, '$.faultRetryAt') IS NOT NULL END) AS faulted
      FROM lanes`,
   )
+  const runningOf = countAgents(sql)
   return {
     lanes: counterOf(row?.["lanes"]),
     nonterminal: counterOf(row?.["nonterminal"]),
-    running: counterOf(row?.["running"]),
-    runningOf: countAgents(sql),
+    running: Object.values(runningOf).reduce((sum, lanes) => sum + lanes, 0),
+    runningOf,
     faulted: counterOf(row?.["faulted"]),
   }
 }

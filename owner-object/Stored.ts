@@ -40,6 +40,7 @@ const Condemned = Schema.Struct({
   sinceAt: Schema.Finite,
   refusals: Schema.Finite,
   retryAt: Schema.Finite,
+  unheard: optionalTrue,
 })
 
 const isMarks: (value: unknown) => value is Marks = Schema.is(
@@ -61,6 +62,7 @@ const isMarks: (value: unknown) => value is Marks = Schema.is(
     condemned: Schema.optionalKey(Condemned),
     held: optionalTrue,
     heldOf: Schema.optionalKey(AgentId),
+    mayRun: Schema.optionalKey(AgentId),
     outbox: Schema.optionalKey(CarryWait),
     publication: Schema.optionalKey(CarryWait),
   }),

@@ -75,6 +75,8 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   [`ALTER TABLE maintenance ADD COLUMN totals TEXT`],
   // No table changes: faulted lanes, which counted as running, are counted no longer.
   [],
+  // Null where code of before wrote the row last, which counts otherwise: it replaces the row, and knows no such column.
+  [`ALTER TABLE maintenance ADD COLUMN counted_apart INTEGER`],
 ]
 
 /** The version from which on there is a table of faults. */
@@ -85,9 +87,6 @@ export const outboxSince = 4
 
 /** The version from which on there is an index of what waits to be published. */
 export const publicationSince = 8
-
-/** The version from which on a faulted lane does not count as running. */
-export const faultedApartSince = 10
 
 /** The version from which on the progress of the projections is kept. */
 export const projectionsSince = 5

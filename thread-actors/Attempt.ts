@@ -40,7 +40,10 @@ import { within } from "./Within.ts"
 
 const verdictOf = (thread: Thread, live: LiveAttempt): Effect.Effect<Verdict> =>
   Effect.gen(function* () {
-    if (live.flushFirst && !(yield* flush(thread))) return { _tag: "StorageLost" } // M1
+    if (live.flushFirst) {
+      if (!(yield* flush(thread))) return { _tag: "StorageLost" } // M1
+      thread.begunEndedAt = undefined
+    }
     const agent = thread.options.agents.get(live.row.agent)
     if (agent === undefined) return { _tag: "Mismatch", name: live.row.agent }
     yield* runHandler({ thread, live }, agent)
@@ -87,6 +90,7 @@ const concluded = (
     bracket(thread.options.failpoints, suspends(verdict) ? "suspend" : "settle", () =>
       attempt(() => {
         const { end, next } = transact(thread, (block) => endIn(block, live, verdict))
+        if (live.row.attempts > 1) thread.begunEndedAt = clockOf(thread)
         if (next?._tag === "Claimed") live.next = own(thread, next.claimed) // M7
         return end
       }),

@@ -151,6 +151,10 @@ export const claimNext = (
     unpublished: owesRecords(block.thread, block.header),
     agentKnown: block.thread.options.agents.has(head.agent),
   })
-  const flushFirst = turn.suspect || (behind !== undefined && behind.row.attempts > 1) // C6
+  const { begunEndedAt } = block.thread
+  const isBehind =
+    (behind !== undefined && behind.row.attempts > 1) ||
+    (begunEndedAt !== undefined && block.now - begunEndedAt < block.thread.limits.coverMillis)
+  const flushFirst = turn.suspect || isBehind // C6
   return answer ?? { _tag: "Claimed", claimed: claim(block, head, flushFirst) }
 }

@@ -100,6 +100,8 @@ export interface Thread {
   /** The last record this incarnation knows committed. */
   tailSequence: number
   live: LiveAttempt | undefined
+  /** When the last run was settled that had been begun before: its end may not be on disk yet. */
+  begunEndedAt: number | undefined
   turn: Turn | undefined
   /** What the recovery under way comes to. */
   recovering: Deferred.Deferred<ReadonlyArray<RecoveryReport>, NotRecovered> | undefined
@@ -129,6 +131,7 @@ export const makeThreadState = (host: ObjectHost, options: ThreadOptions): Threa
   clock: 0,
   tailSequence: 0,
   live: undefined,
+  begunEndedAt: undefined,
   turn: undefined,
   recovering: undefined,
   asking: new Map(),

@@ -8,7 +8,7 @@
  *   not end last, and so long does an alarm that is overdue count.
  * - V3 What is due is what threads have to run, whatever their lanes say.
  * - V4 A lane that its agent's limit holds is due once there is room by the lowest limit of any deployment: one that
- *   raised it holds nobody from the next pass on.
+ *   raised it holds nobody from the next pass on. An owner that has lost rows counts what they said until it is told.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Plan } from "../Plan.ts"
@@ -59,11 +59,13 @@ const firstHeld = (owner: SimulatedObject, plan: Plan): Owed | undefined =>
     .reduce(first, undefined)
 
 /** What needs something first. */
-const earliest = (owner: SimulatedObject, { limits, plan }: World): Owed | undefined => {
+const earliest = (owner: SimulatedObject, world: World): Owed | undefined => {
+  const { limits, lost, plan } = world
   const lane = earliestLane(owner, plan)
   const host = plan.hostLanes === undefined ? lane : first(lane, firstHost(owner))
   // Who is held by an agent's limit may have to wait for the owner's own, too.
-  return plan.running === undefined || limits.runningPerOwner < fewest
+  const hasLost = [...lost.keys()].some((one) => one.startsWith(`${owner.name}/`)) // V4
+  return plan.running === undefined || limits.runningPerOwner < fewest || hasLost
     ? host
     : first(host, firstHeld(owner, plan))
 }

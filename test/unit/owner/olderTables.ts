@@ -3,6 +3,7 @@ import type { Sql } from "../../../platform/ObjectStorage.ts"
 
 /** What undoes each migration, from the newest on. */
 const undone: ReadonlyArray<readonly [number, ReadonlyArray<string>]> = [
+  [11, ["ALTER TABLE maintenance DROP COLUMN counted_apart"]],
   [9, ["ALTER TABLE maintenance DROP COLUMN totals"]],
   [
     8,

@@ -160,3 +160,20 @@ describe("an agent's limit", () => {
 /** Whether its thread itself says so, whatever its owner has heard. */
 const runsIn = (world: World, name: string): boolean =>
   world.thread(name).report().head?.state === "running"
+
+describe("the limit of an agent", () => {
+  it.each(["constructor", "toString", "valueOf", "__proto__"])(
+    "holds whatever its name is (%s)",
+    async (name) => {
+      const agent = AgentId.make(name)
+      const world = makeOwnerWorld({ maxRunning: new Map([[agent, 1]]) })
+      for (const thread of ["a", "b"]) {
+        world.thread(thread).turn = "run"
+        await Effect.runPromise(world.submit(thread, thread, 1, agent))
+      }
+      const isHeld = () => String(world.lane("b")?.["work"]).startsWith("held")
+      await world.alarmsUntil("both are known", () => isHeld() || world.thread("b").running)
+      expect(["a", "b"].filter((thread) => world.thread(thread).running)).toHaveLength(1)
+    },
+  )
+})
