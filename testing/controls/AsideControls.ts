@@ -96,8 +96,8 @@ export const asideControls: ReadonlyArray<Control> = [
     edits: [
       {
         file: "thread-actors/Publication.ts",
-        find: "thread.live === undefined && owesRecords(thread, header) ? 0 : undefined",
-        replace: "thread.live !== undefined && owesRecords(thread, header) ? 0 : undefined",
+        find: "owesRecords(thread, header) && !isAtWork(thread) ? 0 : undefined",
+        replace: "owesRecords(thread, header) && isAtWork(thread) ? 0 : undefined",
       },
     ],
     pinned: world({ sink: sinkThat("refuses"), operations: [submits(0, "k0", [step("s")])] }),

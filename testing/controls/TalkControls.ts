@@ -175,8 +175,12 @@ export const talkControls: ReadonlyArray<Control> = [
     ],
     pinned: talks({
       operations: [
-        submits(0, "k0", [atOnce(approval("a"), call("c", "pay", { landsMillis: 5_000 }))]),
+        submits(0, "k0", [
+          atOnce(approval("a"), call("c", "pay", { takesMillis: 3_000, landsMillis: 5_000 })),
+        ]),
       ],
+      // The call is under way when the run comes to its wait.
+      strikes: [atPoint(t0, "wait:before", 1, { _tag: "Waits", millis: 1_000 })],
     }),
   },
   {
