@@ -46,7 +46,7 @@ export const schedulesRunMillis = 300_000
 const unwritten = 3
 
 /** What ends a rest of a submission, or of all. // B2 */
-const retries: ReadonlySet<string> = new Set(["Retry", "RetryMany", "RetryOpen"])
+const retryOperations: ReadonlySet<string> = new Set(["Retry", "RetryMany", "RetryOpen"])
 
 /** How many deaths there are within a time, each after a longer rest. // B2 */
 const deathsWithin = (millis: number, { limits }: World): number => {
@@ -58,7 +58,7 @@ const deathsWithin = (millis: number, { limits }: World): number => {
 
 const killsAreBounded = (world: World, violate: Violate): void => {
   const { killed, plan } = world
-  const again = plan.operations.filter(({ _tag }) => retries.has(_tag)).length
+  const again = plan.operations.filter(({ _tag }) => retryOperations.has(_tag)).length
   const most = deathsWithin(plan.healsAt, world) + unwritten + again // B2
   for (const [submissionId, times] of killed)
     if (times > most) violate("I18", `${submissionId} has killed its object ${times} times`)
