@@ -1,4 +1,4 @@
-/** Every control, in the order of the design. */
+/** Every control. */
 import type { Control } from "./Control.ts"
 import { laneControls } from "./LaneControls.ts"
 import { alarmControls } from "./AlarmControls.ts"
