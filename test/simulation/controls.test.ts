@@ -1,5 +1,6 @@
 /** The simulation can see: each broken copy of the product is caught by the invariant that is named for it. */
 import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import { withEdits } from "../../testing/controls/Load.ts"
 import type { Shown } from "../../testing/controls/Run.ts"
@@ -97,7 +98,8 @@ const expected: ReadonlyArray<readonly [name: string, invariant: string]> = [
 
 /** The table of controls in the document. */
 const documented = () => {
-  const text = readFileSync(new URL("../../docs/verification.md", import.meta.url), "utf8")
+  const path = fileURLToPath(new URL("../../docs/verification.md", import.meta.url).href)
+  const text = readFileSync(path, "utf8")
   const [, behind = ""] = text.split(/^\| control \| caught by \|.*\n.*\n/m)
   const [table = ""] = behind.split("\n\n")
   return [...table.matchAll(/^\| ([^|]+) \| ([^|]+) \|/gm)].map(
