@@ -14,6 +14,7 @@
  * - B5 A block wakes the pass only for a deadline before those that the pass finds by itself: else every submit would
  *   have it look at all lanes, twice, for nothing.
  * - B6 A clock that was ahead and is right again puts off nothing that becomes due from then on.
+ * - B7 Counters that are counted anew wake whom they hold no more: no run ends that would.
  */
 import { type Generation, makeGeneration, type ThreadId } from "../contracts/Identifiers.ts"
 import type { Limits } from "../contracts/Limits.ts"
@@ -338,8 +339,8 @@ export const runBlock = <A>(
           ...recount(host.storage.sql),
           countedApart: true,
         } // B4
-        // A lane that is held may start now.
-        if (!couldStart && mayStart(block)) noteDeadline(block, toTicket(0))
+        if (!couldStart && mayStart(block)) noteDeadline(block, toTicket(0)) // B7
+        if (mayStart(block)) noteDeadline(block, freeTicket(block)) // B7
       }
       counted = { totals: totalsOf(host, life, block.tally), rows: host.storage.counts() }
       block.maintenance = { ...block.maintenance, totals: counted.totals }

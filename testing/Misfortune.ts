@@ -11,6 +11,8 @@ import type { OwnerId } from "../contracts/Identifiers.ts"
 import { onceThere, threadsOf } from "./Births.ts"
 import { perform } from "./Client.ts"
 import type { Doing } from "./Doing.ts"
+import { agentsOf } from "./invariants/AgentRoom.ts"
+import { find, lose } from "./Lost.ts"
 import { persist } from "./Persist.ts"
 import type { SimulatedObject } from "./Incarnation.ts"
 import type { PlannedFault } from "./Plan.ts"
@@ -44,17 +46,6 @@ const spoil = (world: World, { kind, state }: SimulatedObject): void => {
   })
 }
 
-const lose = ({ lost }: World, name: string): void => {
-  lost.set(name, (lost.get(name) ?? 0) + 1)
-}
-
-/** What was lost twice is there again once it was reconciled twice. */
-const find = ({ lost }: World, name: string): void => {
-  const times = (lost.get(name) ?? 0) - 1
-  if (times > 0) lost.set(name, times)
-  else lost.delete(name)
-}
-
 /** Loses an owner's storage, and has it rebuilt. // M2 */
 const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void => {
   const owner = world.plan.owners.findIndex((name) => name === object.name)
@@ -62,12 +53,12 @@ const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void =>
   if (owner < 0 || client === undefined) return
   world.platform.crash(object)
   object.state.wipe()
-  lose(world, object.name)
+  lose(world.lost, object.name, [])
   for (const { ownerId, threadId } of threadsOf(world))
     if (ownerId === object.name) world.forgotten.add(`${ownerId}/${threadId}`)
   world.queue.at(world.queue.now() + 500, client.runner, "rebuild", () =>
     client.run(perform(client, { _tag: "Rebuild", at: 0, client: 0, owner }, doing), () =>
-      find(world, object.name),
+      find(world.lost, object.name),
     ),
   )
 }
@@ -91,15 +82,15 @@ const deleteLanes = (world: World, { kind, name, state }: SimulatedObject): void
       kind === "thread" ? name === `${ownerId}/${threadId}` : world.queue.random.chance(0.6),
     )
   for (const threadId of threadIds) {
+    lose(world.lost, `${ownerId}/${threadId}`, agentsOf(owner, threadId))
     owner.state.tamper("DELETE FROM lanes WHERE thread_id = ?", threadId)
-    lose(world, `${ownerId}/${threadId}`)
     world.forgotten.add(`${ownerId}/${threadId}`)
   }
   world.queue.at(world.queue.now() + 500, client.runner, "reconcile", () =>
     client.run(
       persist(client.rpcs.owner.reconcile({ ownerId, threadIds }), () => false),
       () => {
-        for (const threadId of threadIds) find(world, `${ownerId}/${threadId}`)
+        for (const threadId of threadIds) find(world.lost, `${ownerId}/${threadId}`)
       },
     ),
   )

@@ -34,6 +34,7 @@ import type { Plan } from "./Plan.ts"
 import { policyOf, principalOf, stranger } from "./Policy.ts"
 import { makePlatform, type OnWrite, type Platform } from "./Platform.ts"
 import { makeQueue, type Queue } from "./Queue.ts"
+import type { Lost } from "./Lost.ts"
 import { makeRandom } from "./Random.ts"
 import { type LogLine, runnerContext } from "./RunnerContext.ts"
 import type { Reconciling } from "./Script.ts"
@@ -107,8 +108,8 @@ export interface World extends Beside {
   readonly killed: Map<string, number>
   /** How often owners have called their threads, and clients have sent something again. */
   readonly calls: { made: number; again: number }
-  /** Owners that were lost, and threads whose lanes were; not reconciled yet: how often. */
-  readonly lost: Map<string, number>
+  /** Owners that were lost, and threads whose lanes were; not reconciled yet. */
+  readonly lost: Map<string, Lost>
   /** Owners whose alarm, or rows, were lost when the world healed; and threads whose lanes were. */
   readonly blind: Set<string>
   /** Threads whose lanes had a fault, or were stalled, when the world healed. */
@@ -379,7 +380,7 @@ export const makeWorld = (plan: Plan, options: WorldOptions): World => {
     versions: plan.faults.some(({ kind }) => kind === "deployment") ? ["v1"] : ["v2"],
     killed: new Map<string, number>(),
     calls: { made: 0, again: 0 },
-    lost: new Map<string, number>(),
+    lost: new Map<string, Lost>(),
     blind: new Set<string>(),
     resting: new Set<string>(),
     forgotten: new Set<string>(),

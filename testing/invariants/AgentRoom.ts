@@ -3,9 +3,11 @@
  * the agent runs. From its rows.
  *
  * - B1 A thread whose report says so, or that is to be visited, may be at work; one with a fault counts for nothing.
+ * - B2 A lane that was deleted beside its owner counts on, as what it said, until it is reconciled.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Plan } from "../Plan.ts"
+import type { World } from "../World.ts"
 
 /** The agent whose limit holds a lane with this work. */
 export const holderOf = (work: string | null): string | undefined =>
@@ -25,13 +27,29 @@ export const lowestOf = (plan: Plan, agent: string): number =>
 export const highestOf = (plan: Plan, agent: string): number =>
   Math.max(...versionsOf(plan).map((version) => limitOf(plan, version, agent)))
 
-const believed = `SELECT thread_id FROM lanes WHERE json_extract(report, '$.head.agent') = ?
-  AND json_type(marks, '$.faultRetryAt') IS NULL
-  AND (must_visit = 1 OR json_extract(report, '$.head.state') = 'running')`
+/** The lanes that tell so, with the agent: a report that is asked for anew has left its own. // B1 */
+const believed = `SELECT thread_id, agent FROM (
+  SELECT thread_id, IFNULL(json_extract(report, '$.head.agent'), json_extract(marks, '$.mayRun')) AS agent FROM lanes
+  WHERE json_type(marks, '$.faultRetryAt') IS NULL
+    AND (report IS NULL OR must_visit = 1 OR json_extract(report, '$.head.state') = 'running'))`
 
 /** Threads in which an attempt of an agent may be at work, as far as their owner can know. // B1 */
 export const maybeAtWork = ({ state }: SimulatedObject, agent: string): ReadonlyArray<string> =>
-  state.read<{ thread_id: string }>(believed, agent).map(({ thread_id }) => thread_id)
+  state
+    .read<{ thread_id: string }>(`${believed} WHERE agent = ?`, agent)
+    .map(({ thread_id }) => thread_id)
+
+/** The agents of which the lane of a thread tells so. // B2 */
+export const agentsOf = ({ state }: SimulatedObject, threadId: string): ReadonlyArray<string> =>
+  state
+    .read<{ agent: string }>(`${believed} WHERE thread_id = ? AND agent IS NOT NULL`, threadId)
+    .map(({ agent }) => agent)
+
+/** Whether an owner may count runs of an agent whose lanes it has no more. // B2 */
+export const mayMiscount = ({ lost }: World, owner: SimulatedObject, agent: string): boolean =>
+  [...lost].some(
+    ([name, { agents }]) => name.startsWith(`${owner.name}/`) && agents.includes(agent),
+  )
 
 /** The lanes that limits of agents hold, the first of each agent. */
 export const heldLanes = ({ state }: SimulatedObject) =>

@@ -8,12 +8,12 @@
  *   not end last, and so long does an alarm that is overdue count.
  * - V3 What is due is what threads have to run, whatever their lanes say.
  * - V4 A lane that its agent's limit holds is due once there is room by the lowest limit of any deployment: one that
- *   raised it holds nobody from the next pass on. An owner that has lost rows counts what they said until it is told.
+ *   raised it holds nobody from the next pass on. Runs that lost rows told of count until the owner is told.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Plan } from "../Plan.ts"
 import type { World } from "../World.ts"
-import { heldLanes, holderOf, lowestOf, maybeAtWork } from "./AgentRoom.ts"
+import { heldLanes, holderOf, lowestOf, maybeAtWork, mayMiscount } from "./AgentRoom.ts"
 import { lanesKnow } from "./LaneAccounts.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -50,24 +50,24 @@ const firstHost = ({ state }: SimulatedObject): Owed | undefined => {
 }
 
 /** The first lane that an agent's limit has held, and may go. // V4 */
-const firstHeld = (owner: SimulatedObject, plan: Plan): Owed | undefined =>
+const firstHeld = (owner: SimulatedObject, world: World): Owed | undefined =>
   heldLanes(owner)
     .filter(({ work }) => {
       const agent = holderOf(work) ?? ""
-      return maybeAtWork(owner, agent).length < lowestOf(plan, agent)
+      const hasRoom = maybeAtWork(owner, agent).length < lowestOf(world.plan, agent)
+      return hasRoom && !mayMiscount(world, owner, agent)
     })
     .reduce(first, undefined)
 
 /** What needs something first. */
 const earliest = (owner: SimulatedObject, world: World): Owed | undefined => {
-  const { limits, lost, plan } = world
+  const { limits, plan } = world
   const lane = earliestLane(owner, plan)
   const host = plan.hostLanes === undefined ? lane : first(lane, firstHost(owner))
   // Who is held by an agent's limit may have to wait for the owner's own, too.
-  const hasLost = [...lost.keys()].some((one) => one.startsWith(`${owner.name}/`)) // V4
-  return plan.running === undefined || limits.runningPerOwner < fewest || hasLost
+  return plan.running === undefined || limits.runningPerOwner < fewest
     ? host
-    : first(host, firstHeld(owner, plan))
+    : first(host, firstHeld(owner, world))
 }
 
 /** The lane that needs something first, or has something for others. */

@@ -195,4 +195,26 @@ describe("counters that are counted anew by a migration", () => {
     ])
     await world.alarmsUntil("it settled", () => world.thread("held").settled.length === 1)
   })
+
+  it("wake a lane that its agent's limit held and holds no more", async () => {
+    const world = makeOwnerWorld({ maxRunning: new Map([[limited, 1]]) })
+    await go(world.submit("other"))
+    await world.alarmsUntil("it settled", () => world.thread("other").settled.length === 1)
+    // What code of before may leave: it counts otherwise.
+    world.storage.sql.run(`UPDATE maintenance SET running_of = '{"limited":1}'`)
+    world.crash()
+    await go(world.submit("held", "held", 1, limited))
+    await world.alarmsUntil("it is held", () => world.lane("held")?.["work"] === "held:limited")
+    await world.alarmsUntil("all is quiet", () => world.storage.alarmAt() === null)
+    world.storage.sql.run("UPDATE maintenance SET counted_apart = NULL")
+    world.crash()
+    // The first block that writes: a hint that leaves nothing to do.
+    const threadId = ThreadId.make("other")
+    const asThread = world.connect(callerHeaders({ _tag: "Thread", ownerId, threadId }))
+    await go(asThread.report({ ownerId, threadId, report: world.thread("other").report() }))
+    expect(world.storage.sql.all("SELECT running_of FROM maintenance")).toEqual([
+      { running_of: "{}" },
+    ])
+    await world.alarmsUntil("it settled", () => world.thread("held").settled.length === 1)
+  })
 })
