@@ -1,8 +1,9 @@
 /**
- * A thread that is condemned with its work, to those that send to it: as good as forgotten.
+ * A thread that is condemned with its work, to those that send messages to it: as good as forgotten.
  *
  * - A1 What would be refused for good once it is gone is refused for good now. Else two such threads that have something for
- *   each other, or one for itself, would each wait for the other to take it, and neither could be forgotten.
+ *   each other, or one for itself, would each wait for the other to take it, and neither could be forgotten. Not so the
+ *   request for a child, which is carried without this: a thread of a child waits for none that waits for it.
  */
 import { Effect } from "effect"
 import { type StorageUnavailable, ThreadForgotten } from "../contracts/Errors.ts"

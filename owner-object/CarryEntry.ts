@@ -5,6 +5,8 @@
  * - B2 Whom it comes from is what the owner knows of the thread that it claimed it from, not what the entry says.
  * - B4 A child is work that was accepted with its parent: an owner that is full of parents lets their children in, or none
  *   of them could ever end.
+ * - B6 Of a child only its thread says that it is forgotten: while it is being forgotten, the child may stand there already, of
+ *   which nobody has heard, and its parent would not see it settled.
  * - B5 A message and a child go on in the trace of the run that sent them.
  * - B3 What passed the gate ends it, whoever stops waiting: an enrolment without an end would never be visited.
  */
@@ -67,20 +69,16 @@ const own = <A, E, EC>(
   options: MutationOptions<A, E, EC>,
 ): Effect.Effect<A, unknown> =>
   Effect.uninterruptible(
-    asForgotten(
-      owner,
-      options.threadId,
-      withMutation(owner, life, {
-        ...options,
-        call: (generation, now) =>
-          Effect.suspend(() => {
-            heard.called = true
-            return Effect.tap(options.call(generation, now), ({ report }: ThreadAnswer<A, E>) =>
-              Effect.sync(() => void (heard.report = report)),
-            )
-          }),
-      }),
-    ),
+    withMutation(owner, life, {
+      ...options,
+      call: (generation, now) =>
+        Effect.suspend(() => {
+          heard.called = true
+          return Effect.tap(options.call(generation, now), ({ report }: ThreadAnswer<A, E>) =>
+            Effect.sync(() => void (heard.report = report)),
+          )
+        }),
+    }),
   )
 
 /** Has work admitted that a run of this owner has asked for. */
@@ -93,7 +91,7 @@ const admitted = (source: Source, heard: Heard, entry: EntryOf<"Message"> | Entr
     const link = isChild
       ? { parent: { ...work.parent, threadId: sender } }
       : { from: { ...work.from, ownerId: life.ownerId, threadId: sender } } // B2
-    const { submissionId } = yield* own(source, heard, {
+    const mutation = own(source, heard, {
       threadId,
       brings: 1,
       bytes,
@@ -108,6 +106,7 @@ const admitted = (source: Source, heard: Heard, entry: EntryOf<"Message"> | Entr
           now,
         }),
     })
+    const { submissionId } = yield* isChild ? mutation : asForgotten(owner, threadId, mutation) // B6
     return taken(submissionId)
   })
 

@@ -23,6 +23,12 @@ const agents = [
   Brief.handler((input, run) => Effect.sync(() => (ran.push(run.info.threadId), input))),
   Agent.make("parent", io).handler((input, run) => Effect.orDie(run.child("kid", Quick, input))),
   Agent.make("waits", io).handler((input, run) => Effect.orDie(run.child("kid", Patient, input))),
+  Agent.make("hands-on", io).handler((input, run) =>
+    run.child("kid", Agent.make("waits", io), input).pipe(
+      Effect.catchTag("ChildFailed", ({ tag }) => Effect.succeed(tag)),
+      Effect.orDie,
+    ),
+  ),
   Agent.make("leaves", io).handler((input, run) =>
     Effect.as(Effect.orDie(run.child("kid", Ghost, input, { detached: true })), "left"),
   ),
@@ -202,6 +208,38 @@ describe("a child", () => {
     await abort("a", parent.submissionId)
     await loom.quiet()
     expect(await isSettled("a", parent.submissionId)).toBe(true)
+  })
+
+  it("of whose admission nobody has heard ends before its parent, also while it is being forgotten", async () => {
+    let admitted = 0
+    let away: ThreadId | undefined
+    const { isSettled, kidOf, loom, submit } = makeDay({
+      limits: { messageRetryMillis: 600, messageRetryMaxMillis: 600 },
+      threadDies: (point) => point === "admit:after" && ++admitted === 2,
+      threadAway: (threadId) =>
+        threadId === away ? Promise.reject(new Error("Network connection lost.")) : undefined,
+    })
+    const { submissionId } = await submit("a", "hands-on")
+    const waiting = () =>
+      loom.threadIds().filter((threadId) => {
+        const { sql } = loom.database(threadId) ?? {}
+        return sql?.all("SELECT 1 FROM submissions WHERE state = 'suspended'").length === 1
+      })
+    await loom.alarmsUntil("all wait", () => waiting().length === 3)
+    const threadId = await kidOf("a")
+    away = await kidOf(threadId)
+    const forgotten = go(loom.client.forgetThread({ ...said, threadId, abort: true }))
+    const { sql } = loom.database(ThreadId.make("a")) ?? {}
+    const isOverdue = () => sql?.all("SELECT 1 FROM outbox WHERE tries < 2").length !== 0
+    expect(isOverdue()).toBe(true)
+    await loom.alarmsUntil("it was asked for once more", () => !isOverdue())
+    expect(await isSettled("a", submissionId)).toBe(false)
+    away = undefined
+    await loom.quiet()
+    await forgotten
+    expect(await loom.status("a", submissionId)).toMatchObject({
+      settlement: { outcome: "completed", output: "Aborted" },
+    })
   })
 
   it("that nobody waits for and nobody takes is told to operators, who may have it tried again", async () => {
