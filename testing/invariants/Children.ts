@@ -5,8 +5,6 @@
  * - C1 A child that begins when its parent has settled is one that the parent did not wait for, too.
  * - C3 A child whose end its parent was told begins nothing any more, but for what a replaced instance was about to.
  * - C2 A child counts from where it began; before that there is nothing to wait for but its request.
- * - C4 A thread that somebody has condemned with its work is as good as forgotten to who asks for a child there once more: two
- *   such threads would wait for each other. Its run ends soon, since it is being aborted.
  */
 import type { SimulatedObject } from "../Incarnation.ts"
 import type { Started } from "../Outside.ts"
@@ -27,20 +25,6 @@ const rowOf = ({ platform }: World, thread: string, id: string): Row | undefined
     : undefined
 }
 
-/** Whether its owner has condemned a thread with its work. // C4 */
-const isCondemned = ({ platform }: World, thread: string): boolean => {
-  const at = thread.indexOf("/")
-  const { state } = platform.object("owner", thread.slice(0, at))
-  return (
-    state.hasTable("lanes") &&
-    state.read(
-      `SELECT 1 FROM lanes WHERE thread_id = ? AND json_valid(marks)
-         AND json_extract(marks, '$.condemned.abort') = 1`,
-      thread.slice(at + 1),
-    ).length > 0
-  )
-}
-
 /** Looks at each commit of a thread for parents that have settled by it. // C2 */
 export const makeParents = (world: World, violate: Violate) => {
   const looked = new Map<string, number>()
@@ -59,7 +43,7 @@ export const makeParents = (world: World, violate: Violate) => {
     ))
       for (const child of world.talk.children.get(id) ?? []) {
         const row = rowOf(world, child.thread, child.submissionId)
-        if (row !== undefined && row.state !== "settled" && !isCondemned(world, child.thread))
+        if (row !== undefined && row.state !== "settled")
           violate("I13", `${name}: ${id} settled, and its child in ${child.thread} is ${row.state}`)
       }
   }
