@@ -7,6 +7,7 @@ import type { OwnerFailpoint } from "../owner-object/Owner.ts"
 import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
 import type { HostPiece } from "./HostWork.ts"
 import type { Operation, Plan } from "./Plan.ts"
+import { spreadOf, step } from "./PlanParts.ts"
 import type { Random } from "./Random.ts"
 import type { OneOp, Op, Script, TalkOp } from "./Script.ts"
 import type { SinkIll, SinkPlan } from "./Sink.ts"
@@ -128,7 +129,7 @@ const withTokens = (random: Random, script: Script): Script => ({
 /** Tokens are used before their waits begin and after they end, more than once, and by those who make them up. */
 const callingBack = (random: Random, plan: Plan): Plan => {
   if (plan.talks !== true) return plan
-  const spread = Math.max(50, ...plan.operations.map(({ at }) => at))
+  const spread = spreadOf(plan)
   const given = plan.operations.map((operation): Operation => {
     if (operation._tag !== "Submit") return operation
     const script = withTokens(random, operation.script)
@@ -170,14 +171,7 @@ const waits: ReadonlyArray<TalkOp> = [
 ]
 
 /** Long enough that its run stands in the ledger. */
-const works: OneOp = {
-  _tag: "Step",
-  name: "works",
-  behaviour: { takesMillis: 6_000, failures: 0, ends: "well" },
-  retries: 0,
-  retryMillis: 10,
-  timeoutMillis: 300_000,
-}
+const works = step("works", 6_000)
 
 /**
  * A run is lost as it begins to wait, and the platform delivers its recovery once more when it waits again: only so

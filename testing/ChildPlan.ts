@@ -7,6 +7,7 @@
 import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
 import type { FaultKind } from "./Faults.ts"
 import type { Operation, Plan, PlannedFault } from "./Plan.ts"
+import { brokenCall, spreadOf, step } from "./PlanParts.ts"
 import type { Random } from "./Random.ts"
 import type { ChildOp, OneOp, Op, Script } from "./Script.ts"
 import { firstChild, type PointDoes, type RequestDoes, type Strike } from "./Strikes.ts"
@@ -20,31 +21,16 @@ const childPlaces = 8
 /** So long after it has come to be: before it is admitted, while it works, or once it has ended. */
 const late = (random: Random): number => random.pick([0, 1, 5, 20, 500, 3_000, 20_000])
 
-const step = (random: Random, name: string): OneOp => ({
-  _tag: "Step",
-  name,
-  behaviour: { takesMillis: random.pick([0, 900, 20_000]), failures: 0, ends: "well" },
-  retries: 0,
-  retryMillis: 10,
-  timeoutMillis: 300_000,
-})
-
-/** A call of which nobody in the object knows what became of it. */
-const broken = (name: string): OneOp => ({
-  _tag: "Call",
-  name,
-  tool: "wire",
-  behaviour: { takesMillis: 5, failures: 0, ends: "breaks" },
-})
+const works = (random: Random, name: string): OneOp => step(name, random.pick([0, 900, 20_000]))
 
 /** What a child does, besides having children. */
 const does = (random: Random, name: string): OneOp =>
   random.weighted<() => OneOp>([
-    [5, () => step(random, name)],
+    [5, () => works(random, name)],
     [2, () => ({ _tag: "Approval", name })],
     [1, () => ({ _tag: "Await", name })],
     [1, () => ({ _tag: "Sleep", name, millis: random.pick([5, 900, 30_000]) })],
-    [1, () => broken(name)],
+    [1, () => brokenCall(name)],
   ])()
 
 const child = (random: Random, name: string, deep: number): ChildOp => {
@@ -72,9 +58,9 @@ const parent = (random: Random): ReadonlyArray<Op> => {
   const one = (name: string) => child(random, name, 2)
   return random.weighted<() => ReadonlyArray<Op>>([
     [4, () => [one("c")]],
-    [2, () => [one("c"), step(random, "s"), one("e")]],
+    [2, () => [one("c"), works(random, "s"), one("e")]],
     [3, () => [{ _tag: "Parallel", branches: [one("c"), one("e")] }]],
-    [1, () => [{ _tag: "Parallel", branches: [one("c"), step(random, "s")] }]],
+    [1, () => [{ _tag: "Parallel", branches: [one("c"), works(random, "s")] }]],
     [
       2,
       () => [
@@ -264,7 +250,7 @@ const strikesOf = ({ plan, random }: Drawing): ReadonlyArray<Strike> => {
 /** A plan in which children's threads have a life of their own. */
 export const withChildren = (random: Random, plan: Plan): Plan => {
   if (plan.talks !== true || !random.chance(childrenShare)) return plan
-  const spreadMillis = Math.max(50, ...plan.operations.map(({ at }) => at))
+  const spreadMillis = spreadOf(plan)
   const drawing: Drawing = { random, plan, spreadMillis }
   const own = parents(drawing)
   const done = [...own, ...toParents(drawing, own), ...toChildren(drawing)]

@@ -5,6 +5,7 @@
 import type { OwnerFailpoint } from "../owner-object/Owner.ts"
 import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
 import type { FaultKind } from "./Faults.ts"
+import { brokenCall, step } from "./PlanParts.ts"
 import type { Random } from "./Random.ts"
 import type { Behaviour, OneOp, Script } from "./Script.ts"
 
@@ -25,22 +26,7 @@ const well: Behaviour = { takesMillis: 5, failures: 0, ends: "well" }
 
 const scriptOf = (...ops: ReadonlyArray<OneOp>): Script => ({ ops, ends: "well" })
 
-const step = (name: string, takesMillis: number): OneOp => ({
-  _tag: "Step",
-  name,
-  behaviour: { ...well, takesMillis },
-  retries: 0,
-  retryMillis: 10,
-  timeoutMillis: 300_000,
-})
-
-/** An ordinary call that breaks off, so that nobody in the object knows what became of it. */
-const broken: OneOp = {
-  _tag: "Call",
-  name: "lured",
-  tool: "wire",
-  behaviour: { ...well, ends: "breaks" },
-}
+const broken = brokenCall("lured")
 
 const every: Script = scriptOf(
   step("a", 50),

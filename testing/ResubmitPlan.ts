@@ -4,20 +4,12 @@
  */
 import { strikesAt } from "./AsidePlan.ts"
 import type { Operation, Plan } from "./Plan.ts"
+import { spreadOf, step } from "./PlanParts.ts"
 import type { Denial } from "./Policy.ts"
 import type { Random } from "./Random.ts"
-import type { Op, Script } from "./Script.ts"
+import type { Script } from "./Script.ts"
 
 const againShare = 0.2
-
-const step = (name: string, takesMillis: number): Op => ({
-  _tag: "Step",
-  name,
-  behaviour: { takesMillis, failures: 0, ends: "well" },
-  retries: 0,
-  retryMillis: 10,
-  timeoutMillis: 300_000,
-})
 
 const drawn = (random: Random, ends: Script["ends"]): Script => ({
   ops: Array.from({ length: random.below(3) }, (_, index) =>
@@ -99,7 +91,7 @@ const denied = ({ plan, random }: Drawing): { readonly denials?: ReadonlyArray<D
 /** A plan in which work is done again. */
 export const withResubmits = (random: Random, plan: Plan): Plan => {
   if (!random.chance(againShare)) return plan
-  const drawing = { plan, random, spread: Math.max(50, ...plan.operations.map(({ at }) => at)) }
+  const drawing = { plan, random, spread: spreadOf(plan) }
   const fails = failing(drawing)
   const resubmits = again(
     drawing,

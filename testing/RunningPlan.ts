@@ -2,10 +2,9 @@
  * Plans in which no more than so many attempts of an agent run at once in an owner, so that lanes wait for their agent: a
  * share of the seeds. As with what goes on beside, a generator of its own draws it.
  */
-import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { Operation, Plan, RunningPlan } from "./Plan.ts"
+import { spreadOf, step, withThreads } from "./PlanParts.ts"
 import type { Random } from "./Random.ts"
-import type { Op } from "./Script.ts"
 
 const limitedShare = 0.15
 
@@ -26,28 +25,6 @@ const drawRunning = (random: Random): RunningPlan => {
     [1, () => ({ v1: drawLimits(random), v2 })],
     [1, () => ({ v1: v2, v2: {} })],
   ])()
-}
-
-const step = (name: string, takesMillis: number): Op => ({
-  _tag: "Step",
-  name,
-  behaviour: { takesMillis, failures: 0, ends: "well" },
-  retries: 0,
-  retryMillis: 10,
-  timeoutMillis: 300_000,
-})
-
-/** More threads of the first owner. */
-const crowded = (plan: Plan): Plan => {
-  const [ownerId] = plan.owners
-  if (ownerId === undefined) return plan
-  const before = plan.threads.length
-  const missing = Math.max(0, threadsLeast - before)
-  const threads = Array.from({ length: missing }, (_, index) => ({
-    ownerId,
-    threadId: `t${before + index}` as ThreadId,
-  }))
-  return { ...plan, threads: [...plan.threads, ...threads] }
 }
 
 /** Work that goes on for a while in many threads at once, and work of another agent beside it. */
@@ -73,8 +50,8 @@ const crowd = (random: Random, plan: Plan, spread: number): ReadonlyArray<Operat
 /** A plan whose agents have limits. */
 export const withRunning = (random: Random, drawn: Plan): Plan => {
   if (!random.chance(limitedShare)) return drawn
-  const plan = crowded(drawn)
-  const spread = Math.max(50, ...plan.operations.map(({ at }) => at))
+  const plan = withThreads(drawn, threadsLeast)
+  const spread = spreadOf(plan)
   const operations = [...plan.operations, ...crowd(random, plan, spread)]
   return {
     ...plan,

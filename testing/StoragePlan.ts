@@ -4,13 +4,12 @@
  */
 import type { FaultRates } from "./Faults.ts"
 import type { Operation, Plan, PlannedFault } from "./Plan.ts"
+import { spreadOf } from "./PlanParts.ts"
 import type { Random } from "./Random.ts"
 import type { StatementDoes, Strike } from "./Strikes.ts"
 
 const breakingShare = 0.12
 const listingShare = 0.15
-
-const spreadOf = ({ operations }: Plan): number => Math.max(50, ...operations.map(({ at }) => at))
 
 const drawDoes = (random: Random): StatementDoes =>
   random.chance(0.4)

@@ -3,9 +3,9 @@
  * an address there, so that whatever keeps a neighbour is the product's fault. As with what goes on beside, a generator of
  * its own draws it.
  */
-import type { ThreadId } from "../contracts/Identifiers.ts"
 import type { FaultKind } from "./Faults.ts"
 import type { Operation, Plan, PlannedFault } from "./Plan.ts"
+import { spreadOf, step, withThreads } from "./PlanParts.ts"
 import type { Random } from "./Random.ts"
 import type { Op } from "./Script.ts"
 import type { RequestDoes, Strike } from "./Strikes.ts"
@@ -57,15 +57,6 @@ const faultsOf = (random: Random, object: number): ReadonlyArray<PlannedFault> =
   ]
 }
 
-const step = (name: string, takesMillis: number): Op => ({
-  _tag: "Step",
-  name,
-  behaviour: { takesMillis, failures: 0, ends: "well" },
-  retries: 0,
-  retryMillis: 10,
-  timeoutMillis: 300_000,
-})
-
 const submits = (key: string, at: number, thread: number, ops: ReadonlyArray<Op>): Operation => ({
   _tag: "Submit",
   at,
@@ -99,22 +90,15 @@ const theirWork = (
   }).flat(),
 ]
 
-/** More threads of the first owner, and their work: what was sent to one of the first goes to others, too. */
-const crowded = (random: Random, plan: Plan): Plan => {
-  const missing = Math.max(0, threadsLeast - plan.threads.length)
-  const [ownerId] = plan.owners
-  if (missing === 0 || ownerId === undefined) return plan
-  const before = plan.threads.length
-  const threads = Array.from({ length: missing }, (_, index) => ({
-    ownerId,
-    threadId: `t${before + index}` as ThreadId,
-  }))
+/** More threads, and their work: what was sent to one of the first goes to others, too. */
+const crowded = (random: Random, drawn: Plan): Plan => {
+  const plan = withThreads(drawn, threadsLeast)
+  if (plan.threads.length === drawn.threads.length) return drawn
   return {
     ...plan,
-    threads: [...plan.threads, ...threads],
     operations: plan.operations.map((one) =>
       one._tag === "Submit" && random.chance(0.7)
-        ? { ...one, thread: random.below(before + missing) }
+        ? { ...one, thread: random.below(plan.threads.length) }
         : one,
     ),
   }
@@ -127,7 +111,7 @@ export const withStruck = (random: Random, drawn: Plan): Plan => {
   const plan = crowded(random, rest)
   const threads = plan.threads.length
   const struck = { blocked: random.below(threads), hanging: random.below(threads), threads }
-  const longer = spreadMillis / Math.max(50, ...plan.operations.map(({ at }) => at))
+  const longer = spreadMillis / spreadOf(plan)
   const operations = plan.operations.map((one) => ({ ...one, at: Math.round(one.at * longer) }))
   return {
     ...plan,

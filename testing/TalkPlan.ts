@@ -5,6 +5,7 @@
 import type { OwnerFailpoint } from "../owner-object/Owner.ts"
 import type { ThreadFailpoint } from "../thread-actors/ThreadFailpoints.ts"
 import type { Operation, Plan } from "./Plan.ts"
+import { spreadOf, step } from "./PlanParts.ts"
 import type { Random } from "./Random.ts"
 import { drawScript, isDeadly, type Taste } from "./DrawScript.ts"
 import type { OneOp, Op, Script, TalkOp } from "./Script.ts"
@@ -115,14 +116,7 @@ const branch = (drawing: Drawing, name: string): OneOp =>
     [2, work],
   ])(drawing, name)
 
-const work = ({ random }: Drawing, name: string): OneOp => ({
-  _tag: "Step",
-  name,
-  behaviour: { takesMillis: random.pick([0, 500, 20_000]), failures: 0, ends: "well" },
-  retries: 0,
-  retryMillis: 10,
-  timeoutMillis: 300_000,
-})
+const work = ({ random }: Drawing, name: string): OneOp => step(name, random.pick([0, 500, 20_000]))
 
 const race = (drawing: Drawing, name: string): TalkOp => ({
   _tag: "Race",
@@ -248,7 +242,7 @@ const strikes = (random: Random, plan: Plan): ReadonlyArray<Strike> => {
 export const withTalk = (random: Random, plan: Plan): Plan => {
   const drawing: Drawing = { random, threads: plan.threads.length, deep: 2 }
   const joining = random.pick([0, 0.2, 0.6])
-  const spread = Math.max(...plan.operations.map(({ at }) => at), 50)
+  const spread = spreadOf(plan)
   const talkativeShare = random.pick([0.3, 0.7])
   const operations = plan.operations.map((operation): Operation => {
     if (operation._tag !== "Submit" || isDeadly(operation.script)) return operation
