@@ -36,6 +36,12 @@ export interface SimulatedObject {
   readonly alarm: AlarmOfObject
 }
 
+/** The owner of a thread, by the thread's name. */
+export const ownerIdOf = (name: string): string => name.slice(0, name.indexOf("/"))
+
+/** The id of a thread, by its name. */
+export const threadIdOf = (name: string): string => name.slice(name.indexOf("/") + 1)
+
 /** What the platform knows about the alarm of an object. */
 export interface AlarmOfObject {
   /** The time for which it was set last. */

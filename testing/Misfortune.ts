@@ -14,7 +14,7 @@ import type { Doing } from "./Doing.ts"
 import { agentsOf } from "./invariants/AgentRoom.ts"
 import { find, lose } from "./Lost.ts"
 import { persist } from "./Persist.ts"
-import type { SimulatedObject } from "./Incarnation.ts"
+import { ownerIdOf, type SimulatedObject } from "./Incarnation.ts"
 import type { PlannedFault } from "./Plan.ts"
 import { firstChild } from "./Strikes.ts"
 import { objectAt, startsAt, type World } from "./World.ts"
@@ -65,12 +65,13 @@ const loseOwner = (world: World, doing: Doing, object: SimulatedObject): void =>
 
 /** The owner of an object. */
 const ownerOf = ({ platform }: World, { kind, name }: SimulatedObject): SimulatedObject =>
-  platform.object("owner", kind === "thread" ? name.slice(0, name.indexOf("/")) : name)
+  platform.object("owner", kind === "thread" ? ownerIdOf(name) : name)
 
 /** Deletes lanes beside their owner: of a thread its own, of an owner some. They are reconciled. // M2 */
-const deleteLanes = (world: World, { kind, name, state }: SimulatedObject): void => {
+const deleteLanes = (world: World, object: SimulatedObject): void => {
+  const { kind, name } = object
   const [client] = world.clients
-  const owner = ownerOf(world, { kind, name, state } as SimulatedObject)
+  const owner = ownerOf(world, object)
   if (client === undefined || !owner.state.hasTable("lanes")) return
   const ownerId = owner.name as OwnerId
   const ofOwner = (kind === "thread" ? threadsOf(world) : world.plan.threads).filter(

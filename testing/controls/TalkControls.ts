@@ -16,6 +16,7 @@ import {
   step,
   submits,
   t0,
+  ticks,
   works,
   world,
 } from "./Worlds.ts"
@@ -223,18 +224,6 @@ export const talkControls: ReadonlyArray<Control> = [
         replace: "",
       },
     ],
-    pinned: talks({
-      operations: [
-        {
-          _tag: "Schedule",
-          at: 0,
-          client: 0,
-          thread: 0,
-          name: "tick",
-          everySeconds: 20,
-          script: { ops: [], ends: "well" },
-        },
-      ],
-    }),
+    pinned: talks({ operations: [ticks] }),
   },
 ]

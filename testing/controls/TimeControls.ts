@@ -1,18 +1,6 @@
 /** Controls of times: what comes too early, what comes too late, and what a schedule gives. */
-import type { Operation } from "../Plan.ts"
 import type { Control } from "./Control.ts"
-import { ofRequest, step, submits, t0, works, world } from "./Worlds.ts"
-
-/** The first thread gives itself an input every twenty seconds. */
-const ticks: Operation = {
-  _tag: "Schedule",
-  at: 0,
-  client: 0,
-  thread: 0,
-  name: "tick",
-  everySeconds: 20,
-  script: { ops: [], ends: "well" },
-}
+import { ofRequest, step, submits, t0, ticks, works, world } from "./Worlds.ts"
 
 export const timeControls: ReadonlyArray<Control> = [
   {

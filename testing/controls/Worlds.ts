@@ -171,3 +171,14 @@ export const signals = (at: number, key: string, name: string): Operation => ({
   name,
   value: 7,
 })
+
+/** `t0` gives itself an input every twenty seconds. */
+export const ticks: Operation = {
+  _tag: "Schedule",
+  at: 0,
+  client: 0,
+  thread: 0,
+  name: "tick",
+  everySeconds: 20,
+  script: { ops: [], ends: "well" },
+}

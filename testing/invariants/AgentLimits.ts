@@ -10,7 +10,7 @@
  * - L4 A run has ended where its row says so: its handler may take longer to leave.
  * - L5 Where all is well a lane that was held is called as soon as there is room: the alarm rings for it.
  */
-import type { Incarnation, SimulatedObject } from "../Incarnation.ts"
+import { type Incarnation, ownerIdOf, type SimulatedObject, threadIdOf } from "../Incarnation.ts"
 import type { Working } from "../AtWork.ts"
 import type { Plan } from "../Plan.ts"
 import type { World } from "../World.ts"
@@ -51,7 +51,7 @@ const isUncounted = (
   { incarnation }: Working,
 ): boolean => {
   const { name } = incarnation.object
-  const threadId = name.slice(name.indexOf("/") + 1)
+  const threadId = threadIdOf(name)
   return (
     forgotten.has(name) ||
     (state.hasTable("recovery_faults") &&
@@ -126,7 +126,7 @@ export const isWithinLimit = (
   const most = highestOf(plan, agent) // L1
   if (most === Infinity) return
   const { name } = incarnation.object
-  const owner = platform.object("owner", name.slice(0, name.indexOf("/")))
+  const owner = platform.object("owner", ownerIdOf(name))
   const working = others(world, owner, { agent, thread: name })
   // One that had a fault until now was not counted when this was called for. // L2
   const uncounted = plan.faults.length

@@ -13,7 +13,7 @@
 import type { ThreadId } from "../../contracts/Identifiers.ts"
 import { messageIdOf } from "../../thread-actors/Outbox.ts"
 import { placeOf } from "../Births.ts"
-import type { SimulatedObject } from "../Incarnation.ts"
+import { ownerIdOf, type SimulatedObject } from "../Incarnation.ts"
 import { type Asked, markOf } from "../Talk.ts"
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
@@ -33,7 +33,7 @@ const rowsOf = ({ state }: SimulatedObject): ReadonlyArray<Row> =>
 
 /** Where a child works that a run has asked for. */
 const threadOf = ({ from, name, submissionId }: Asked): string =>
-  `${from.slice(0, from.indexOf("/"))}/child:${messageIdOf("Child", submissionId, name)}`
+  `${ownerIdOf(from)}/child:${messageIdOf("Child", submissionId, name)}`
 
 const isForgotten = (world: World, thread: string): boolean =>
   world.told.forgotten.has(placeOf(world, thread))
@@ -97,7 +97,7 @@ const standsAsAsked = (world: World, thread: SimulatedObject, violate: Violate):
     violate("I2", `${name} was forgotten unasked`)
 }
 
-/** D3 */
+/** What somebody was told is aborted has ended so. */
 const abortsHold = ({ platform, told }: World, violate: Violate): void => {
   for (const thread of platform.objects())
     for (const { id, outcome } of thread.kind === "thread" ? rowsOf(thread) : [])

@@ -7,7 +7,7 @@
  */
 import type { Effect } from "effect"
 import type { Address } from "../Plan.ts"
-import { denies, stranger } from "../Policy.ts"
+import { denies, principalOf, stranger } from "../Policy.ts"
 import type { WireExit, WireMessage } from "../../contracts/transport/Wire.ts"
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
@@ -156,7 +156,7 @@ export const nothingDeniedIsThere = (world: World, violate: Violate): void => {
   const { plan, platform, told } = world
   if (plan.denials === undefined) return
   for (const { address, again, client, key } of told.intents.values()) {
-    const principal = `client-${client}`
+    const principal = principalOf(client)
     const operation = again === undefined ? "submit" : "resubmit"
     if (!denies(plan, { operation, principal, ...address })) continue
     const { name, state } = platform.object("thread", `${address.ownerId}/${address.threadId}`)

@@ -13,7 +13,7 @@
  */
 import { placeOf } from "../Births.ts"
 import type { HandlerEnds } from "../Ends.ts"
-import type { SimulatedObject } from "../Incarnation.ts"
+import { ownerIdOf, type SimulatedObject } from "../Incarnation.ts"
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
 
@@ -64,7 +64,7 @@ const wasAsked = (world: World, at: string, row: Row): boolean => {
   const { talk, told, outside } = world
   const place = placeOf(world, at)
   if (told.forgotten.has(place) || told.abortedIds.has(row.id)) return true
-  const ownerId = at.slice(0, at.indexOf("/"))
+  const ownerId = ownerIdOf(at)
   if (told.isAborting(ownerId, row.acceptedAt)) return true
   if (row.parent === null) return told.abortWasAsked(row)
   const works = talk.works.get(row.id)

@@ -9,7 +9,7 @@
  * - O3 What an owner shows of a thread is what the thread holds; its counters are what its lanes add up to.
  */
 import type { Doing } from "../Doing.ts"
-import type { SimulatedObject } from "../Incarnation.ts"
+import { type SimulatedObject, threadIdOf } from "../Incarnation.ts"
 import type { World } from "../World.ts"
 import { isEnding, parkedWaits, talkingWaits } from "./TalkingWaits.ts"
 import type { Violate } from "./Violate.ts"
@@ -47,7 +47,7 @@ const unknownWaits = (
   open: ReadonlyArray<Open>,
   violate: Violate,
 ): ReadonlyArray<string> => {
-  const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
+  const threadId = threadIdOf(thread.name)
   const waits: Array<string> = []
   for (const { id, sequence, state } of open) {
     if (state !== "unknown") continue
@@ -75,7 +75,7 @@ const waitsOf = (
   )
   const parked = parkedWaits(thread)
   if (open.length === 0) return parked
-  const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
+  const threadId = threadIdOf(thread.name)
   const paused = isPaused(thread)
   const waits: ReadonlyArray<string> = paused ? [...parked, `${threadId} paused`] : parked
   if (world.plan.talks === true) {

@@ -12,7 +12,7 @@
  * - P5 A record that rots and is deleted with its thread nobody could give away.
  */
 import type { PublishedBatch } from "../../contracts/Publication.ts"
-import type { SimulatedObject } from "../Incarnation.ts"
+import { ownerIdOf, type SimulatedObject } from "../Incarnation.ts"
 import type { Started } from "../Outside.ts"
 import { type Published, threadOf } from "../Sink.ts"
 import type { World } from "../World.ts"
@@ -103,7 +103,7 @@ const unpublishedOf = (world: World, thread: SimulatedObject): number => {
 
 /** An owner that knows its threads, and will be called. */
 const isAwake = ({ lost, platform }: World, { name: thread }: SimulatedObject): boolean => {
-  const owner = thread.slice(0, thread.indexOf("/"))
+  const owner = ownerIdOf(thread)
   return !lost.has(owner) && !lost.has(thread) && !platform.object("owner", owner).alarm.givenUp
 }
 

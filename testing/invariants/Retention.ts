@@ -14,7 +14,7 @@ import { Effect } from "effect"
 import type { Settlement } from "../../contracts/Settlement.ts"
 import type { Receipt } from "../../contracts/Submission.ts"
 import type { Doing } from "../Doing.ts"
-import type { SimulatedObject } from "../Incarnation.ts"
+import { ownerIdOf, type SimulatedObject } from "../Incarnation.ts"
 import { persist } from "../Persist.ts"
 import type { Plan } from "../Plan.ts"
 import type { Intent } from "../Told.ts"
@@ -169,7 +169,7 @@ export const allIsPruned = (world: World, violate: Violate): void => {
   for (const thread of platform.objects()) {
     const { kind, name: at, state } = thread
     if (kind !== "thread" || !state.hasTable("submissions")) continue
-    const owner = at.slice(0, at.indexOf("/"))
+    const owner = ownerIdOf(at)
     if (lost.has(owner) || lost.has(at) || platform.object("owner", owner).alarm.givenUp) continue
     if (state.read("SELECT 1 FROM meta WHERE paused = 1").length > 0) continue
     for (const { agent, sequence } of state.read<{ agent: string; sequence: number }>(

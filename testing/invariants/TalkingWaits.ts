@@ -6,7 +6,7 @@
  * - W3 A message that is parked waits for somebody's word, whether its run is open or has settled.
  * - W2 A child that is waited for has not settled; what it waits for itself is judged in its own thread.
  */
-import type { SimulatedObject } from "../Incarnation.ts"
+import { ownerIdOf, type SimulatedObject, threadIdOf } from "../Incarnation.ts"
 import { markOf } from "../Talk.ts"
 import type { World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
@@ -36,7 +36,7 @@ export const isEnding = ({ state }: SimulatedObject, sequence: number): boolean 
 
 /** Whether the child is open, or is not there yet. // W2 */
 const childIsOpen = ({ platform }: World, { name }: SimulatedObject, threadId: string): boolean => {
-  const owner = name.slice(0, name.indexOf("/"))
+  const owner = ownerIdOf(name)
   const { state } = platform.object("thread", `${owner}/${threadId}`)
   return (
     state.hasTable("submissions") &&
@@ -92,7 +92,7 @@ export const talkingWaits = (
     if (wait.dueAt !== null && !paused)
       violate("I20", `${at} waits until ${wait.dueAt}, and is left`)
   }
-  const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
+  const threadId = threadIdOf(thread.name)
   return waits.map(({ kind: of, name }) => `${threadId} ${of} ${id} ${name}`)
 }
 
@@ -111,6 +111,6 @@ export const parkedRuns = (state: SimulatedObject["state"]): ReadonlyArray<strin
 
 /** The parked messages of a thread, in words. // W3 */
 export const parkedWaits = (thread: SimulatedObject): ReadonlyArray<string> => {
-  const threadId = thread.name.slice(thread.name.indexOf("/") + 1)
+  const threadId = threadIdOf(thread.name)
   return parked(thread.state).map((one) => `${threadId} outbox ${one.submission} ${one.name}`)
 }

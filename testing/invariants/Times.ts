@@ -13,6 +13,7 @@
  *   was stalled, longer.
  */
 import { placeOf } from "../Births.ts"
+import { ownerIdOf } from "../Incarnation.ts"
 import { startsAt, type World } from "../World.ts"
 import type { Violate } from "./Violate.ts"
 import type { TimedWait } from "../Times.ts"
@@ -70,7 +71,7 @@ export const fewMayRun = ({ limits, plan }: World): boolean =>
 
 export const isKept = (world: World, thread: string): boolean => {
   const { blind, told } = world
-  const owner = thread.slice(0, thread.indexOf("/"))
+  const owner = ownerIdOf(thread)
   return blind.has(owner) || blind.has(thread) || told.paused.has(placeOf(world, thread))
 }
 

@@ -15,7 +15,7 @@
  * - W3 I3 and I6: a body is looked at before it starts, an ordinary call where it leaves its object, and at each
  *   commit of its thread until its end.
  */
-import type { SimulatedObject } from "../Incarnation.ts"
+import { ownerIdOf, type SimulatedObject } from "../Incarnation.ts"
 import type { LogLine } from "../RunnerContext.ts"
 import type { Watching, World } from "../World.ts"
 import { isWithinLimit, mayStartOne } from "./AgentLimits.ts"
@@ -36,7 +36,7 @@ import type { Violate } from "./Violate.ts"
 const mistakes = /mistake of ours|answered with a defect|^Defect \S+ in (?!agent)/
 
 const ownerOf = (world: World, thread: SimulatedObject): SimulatedObject =>
-  world.platform.object("owner", thread.name.slice(0, thread.name.indexOf("/")))
+  world.platform.object("owner", ownerIdOf(thread.name))
 
 /** Far above what any object commits at one time. */
 const commitsAtOnceMost = 2_000
