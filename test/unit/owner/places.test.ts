@@ -218,3 +218,27 @@ describe("counters that are counted anew by a migration", () => {
     await world.alarmsUntil("it settled", () => world.thread("held").settled.length === 1)
   })
 })
+
+describe("a thread that answers no visit while an attempt of it runs", () => {
+  const othersSettle = async (world: World) => {
+    await go(world.submit("other"))
+    await world.alarmsUntil("it settled", () => world.thread("other").settled.length === 1)
+    expect(await go(world.client.maintenanceStatus({ ownerId }))).toMatchObject({
+      lanes: 2,
+      runningLanes: 0,
+      faultedLanes: 1,
+    })
+  }
+
+  it("takes no place from the others", async () => {
+    await othersSettle(await withSilent())
+  })
+
+  it("gives its place back in an owner whose tables are of a version that counted it", async () => {
+    const world = await withSilent()
+    world.storage.sql.run("UPDATE maintenance SET running = 1")
+    world.storage.transaction(() => olderTables(world.storage.sql, 9))
+    world.crash()
+    await othersSettle(world)
+  })
+})

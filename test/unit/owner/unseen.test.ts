@@ -5,7 +5,6 @@ import { ThreadId } from "../../../contracts/Identifiers.ts"
 import { isOutage, type Moment } from "../../../owner-object/Answer.ts"
 import { limits, now } from "./lanes.ts"
 import { logged } from "./logged.ts"
-import { olderTables } from "./olderTables.ts"
 import { makeOwnerWorld, ownerId, type WorldOptions } from "./OwnerWorld.ts"
 
 const go = Effect.runPromise
@@ -181,44 +180,5 @@ describe("a thread that answers a fenced visit without storing its fence", () =>
     await world.alarmsUntil("it is healed", () => world.thread("silent").settled.length === 1)
     expect(await faultOf(world)).toBeUndefined()
     expect(world.lane("silent")?.["enrolled"]).toBeNull()
-  })
-})
-
-describe("a thread that answers no visit while an attempt of it runs", () => {
-  const owner = async () => {
-    const world = makeOwnerWorld({
-      limits: { runningPerOwner: 1, watchMillis: 5, visitMillis: 5, faultRetryMillis: 60_000 },
-    })
-    const thread = world.thread("silent")
-    thread.turn = "run"
-    await go(world.submit("silent"))
-    await world.alarmsUntil("it runs", () => thread.turns > 0)
-    thread.turn = "fail"
-    thread.visiting = "defect"
-    await world.alarmsUntil("it has a fault", () => isFaulted(world))
-    expect(world.lane("silent")?.["report"]).toContain('"state":"running"')
-    return world
-  }
-
-  const othersSettle = async (world: World) => {
-    await go(world.submit("other"))
-    await world.alarmsUntil("it settled", () => world.thread("other").settled.length === 1)
-    expect(await go(world.client.maintenanceStatus({ ownerId }))).toMatchObject({
-      lanes: 2,
-      runningLanes: 0,
-      faultedLanes: 1,
-    })
-  }
-
-  it("takes no place from the others", async () => {
-    await othersSettle(await owner())
-  })
-
-  it("gives its place back in an owner whose tables are of a version that counted it", async () => {
-    const world = await owner()
-    world.storage.sql.run("UPDATE maintenance SET running = 1")
-    world.storage.transaction(() => olderTables(world.storage.sql, 9))
-    world.crash()
-    await othersSettle(world)
   })
 })
